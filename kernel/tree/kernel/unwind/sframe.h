@@ -42,7 +42,7 @@
 #define SFRAME_FDE_TYPE_FLEX		1
 
 /* sfre_info */
-#define SFRAME_FRE_CFA_BASE_FP		0x01	/* else SP; see sframe_base_reg() */
+#define SFRAME_FRE_CFA_BASE_SP		0x01	/* else FP; not in the spec: gas */
 #define SFRAME_FRE_DATAWORD_COUNT(info)	(((info) >> 1) & 0xf)
 #define SFRAME_FRE_DATAWORD_SIZE(info)	(((info) >> 5) & 0x3)
 #define SFRAME_FRE_MANGLED_RA		0x80

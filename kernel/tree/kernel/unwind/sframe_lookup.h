@@ -361,11 +361,11 @@ static inline void sframe_fixed_rules(const struct sframe_section *sec,
 /* DWARF numbers: the psABI's figure 3.36, AADWARF64's table 1. */
 static inline __u8 sframe_base_reg(const struct sframe_section *sec, __u8 info)
 {
-	int fp = info & SFRAME_FRE_CFA_BASE_FP;
+	int sp = info & SFRAME_FRE_CFA_BASE_SP;
 
 	if (sec->abi_arch == SFRAME_ABI_AMD64_ENDIAN_LITTLE)
-		return fp ? 6 : 7;
-	return fp ? 29 : 31;
+		return sp ? 7 : 6;
+	return sp ? 31 : 29;
 }
 
 static inline int sframe_default_row(const struct sframe_section *sec,
