@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _LINUX_JIT_SFRAME_H
+#define _LINUX_JIT_SFRAME_H
+
+#include <linux/mm_types.h>
+#include <linux/sched.h>
+
+#ifdef CONFIG_JIT_SFRAME
+
+/**
+ * jit_sframe_active - does the current process have areas?
+ *
+ * One load: what a process that registers nothing pays for each user stack.
+ * The answer may be out of date at once; it only picks the unwinder.
+ */
+static __always_inline bool jit_sframe_active(void)
+{
+	struct mm_struct *mm = current->mm;
+
+	return mm && rcu_access_pointer(mm->jit_sframe);
+}
+
+static inline void jit_sframe_mm_init(struct mm_struct *mm)
+{
+	RCU_INIT_POINTER(mm->jit_sframe, NULL);
+}
+
+void jit_sframe_mm_dup(struct mm_struct *mm, struct mm_struct *oldmm);
+void jit_sframe_mm_exit(struct mm_struct *mm);
+int jit_sframe_prctl(unsigned long op, void __user *arg, size_t size);
+
+#else /* !CONFIG_JIT_SFRAME */
+
+static __always_inline bool jit_sframe_active(void)
+{
+	return false;
+}
+
+static inline void jit_sframe_mm_init(struct mm_struct *mm) {}
+static inline void jit_sframe_mm_dup(struct mm_struct *mm,
+				     struct mm_struct *oldmm) {}
+static inline void jit_sframe_mm_exit(struct mm_struct *mm) {}
+
+#endif /* !CONFIG_JIT_SFRAME */
+
+#endif /* _LINUX_JIT_SFRAME_H */

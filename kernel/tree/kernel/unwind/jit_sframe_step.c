@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * From a frame in a JIT SFrame area's text to its caller's.
+ */
+#include <linux/jit_sframe.h>
+#include <linux/uaccess.h>
+#include <linux/unwind_user.h>
+#include <linux/uprobes.h>
+
+#include "jit_sframe.h"
+
+/* Lookups a walk may start over because the process flipped its tables. */
+#define RETRIES_ATOMIC		32
+#define RETRIES_FAULTABLE	1024
+
+/**
+ * unwind_user_sframe_start - prepare a walk
+ * @state: its registers are set
+ * @regs: where they are from
+ * @atomic: the walk may not sleep
+ */
+void unwind_user_sframe_start(struct unwind_user_state *state,
+			      struct pt_regs *regs, bool atomic)
+{
+	struct unwind_user_sframe *sframe = &state->sframe;
+
+	sframe->regs = regs;
+	sframe->interrupted = true;
+	sframe->budget.retries = atomic ? RETRIES_ATOMIC : RETRIES_FAULTABLE;
+	sframe->budget.max_static_rows = atomic ? JIT_SFRAME_MAX_STATIC_ROWS :
+						  U16_MAX;
+#ifdef CONFIG_UPROBES
+	if (current->utask)
+		sframe->return_instance = current->utask->return_instances;
+#endif
+	if (state->ws == sizeof(u64) && jit_sframe_active())
+		state->available_types |= UNWIND_USER_TYPE_SFRAME;
+}
+
+/**
+ * unwind_user_sframe_stepped - put right what any step leaves behind
+ * @state: now at the caller's frame
+ *
+ * A function that a uretprobe watches returns to a trampoline, of which no
+ * table knows anything. The address it displaced is at hand.
+ */
+void unwind_user_sframe_stepped(struct unwind_user_state *state)
+{
+	struct unwind_user_sframe *sframe = &state->sframe;
+
+#ifdef CONFIG_UPROBES
+	struct return_instance *ri = sframe->return_instance;
+	bool chained;
+
+	if (unlikely(ri) && state->ip == uprobe_get_trampoline_vaddr()) {
+		state->ip = ri->orig_ret_vaddr;
+		/* Several probes on one function share its return address. */
+		do {
+			chained = ri->chained;
+			ri = ri->next;
+		} while (chained && ri);
+		sframe->return_instance = ri;
+	}
+#endif
+	/* Frame pointers lead to callers, and say nothing of other registers. */
+	if (state->current_type == UNWIND_USER_TYPE_FP) {
+		sframe->interrupted = false;
+		sframe->frame_reg_known = false;
+	}
+}
+
+static bool uses_frame_reg(const struct jit_sframe_register *area)
+{
+	return area->flags & JIT_SFRAME_FRAME_REG;
+}
+
+static int get_reg(const struct unwind_user_state *state,
+		   const struct jit_sframe_register *area, u8 reg, u64 *value)
+{
+	const struct unwind_user_sframe *sframe = &state->sframe;
+	unsigned long word;
+
+	if (reg == UNWIND_USER_SP_REG) {
+		*value = state->sp;
+		return 0;
+	}
+	if (reg == UNWIND_USER_FP_REG) {
+		*value = state->fp;
+		return 0;
+	}
+	if (uses_frame_reg(area) && reg == area->frame_reg &&
+	    sframe->frame_reg_known && sframe->frame_reg_num == reg) {
+		*value = sframe->frame_reg;
+		return 0;
+	}
+	/* Any other register is known only where it has not been called from. */
+	if (!state->topmost || unwind_user_get_reg(sframe->regs, reg, &word))
+		return -EINVAL;
+	*value = word;
+	return 0;
+}
+
+static int apply_rule(const struct unwind_user_state *state,
+		      const struct jit_sframe_register *area,
+		      const struct sframe_rule *rule, u64 cfa, u64 *value)
+{
+	u64 base = cfa;
+
+	if ((rule->kind == SFRAME_RULE_REG ||
+	     rule->kind == SFRAME_RULE_REG_DEREF) &&
+	    get_reg(state, area, rule->reg, &base))
+		return -EINVAL;
+
+	base += rule->offset;
+	if (rule->kind == SFRAME_RULE_CFA || rule->kind == SFRAME_RULE_REG) {
+		*value = base;
+		return 0;
+	}
+	return get_user(*value, (u64 __user *)u64_to_user_ptr(base));
+}
+
+static int return_address(const struct unwind_user_state *state,
+			  const struct jit_sframe_register *area,
+			  const struct sframe_row *row, u64 cfa, u64 *ra)
+{
+	unsigned long word;
+
+	if (row->ra.kind == SFRAME_RULE_UNCHANGED) {
+		/* A call would have overwritten the link register. */
+		if (!state->topmost ||
+		    unwind_user_get_link_reg(state->sframe.regs, &word))
+			return -EINVAL;
+		*ra = word;
+	} else if (apply_rule(state, area, &row->ra, cfa, ra)) {
+		return -EINVAL;
+	}
+	*ra = unwind_user_strip_ra(*ra);
+	return *ra ? 0 : -EINVAL;
+}
+
+/* Is the CFA on a stack of the language's own, apart from the native one? */
+static bool cfa_on_own_stack(const struct jit_sframe_register *area,
+			     const struct sframe_row *row)
+{
+	return uses_frame_reg(area) && row->cfa.reg == area->frame_reg;
+}
+
+/*
+ * The stack of calls grows one way, which also makes a walk end. A signal may
+ * have come in on another stack, and a language may keep one of its own: there
+ * the bound on the number of frames ends it.
+ */
+static bool cfa_in_order(const struct unwind_user_state *state,
+			 const struct jit_sframe_register *area,
+			 const struct sframe_row *row, u64 cfa)
+{
+	if (row->signal || uses_frame_reg(area))
+		return true;
+	if (cfa & (state->ws - 1))
+		return false;
+	return state->sframe.interrupted ? cfa >= state->sp : cfa > state->sp;
+}
+
+/* The caller's frame register: FP, or what the area uses in its place. */
+static int caller_frame_reg(struct unwind_user_state *state,
+			    const struct jit_sframe_register *area,
+			    const struct sframe_row *row, u64 cfa)
+{
+	struct unwind_user_sframe *sframe = &state->sframe;
+	bool own = uses_frame_reg(area) &&
+		   area->frame_reg != UNWIND_USER_FP_REG;
+	u64 value;
+
+	if (row->fp.kind != SFRAME_RULE_UNCHANGED) {
+		if (apply_rule(state, area, &row->fp, cfa, &value))
+			return -EINVAL;
+	} else if (!own) {
+		sframe->frame_reg_known = false;
+		return 0;
+	} else if (get_reg(state, area, area->frame_reg, &value)) {
+		sframe->frame_reg_known = false;
+		return 0;
+	}
+
+	sframe->frame_reg_known = own;
+	if (own) {
+		sframe->frame_reg = value;
+		sframe->frame_reg_num = area->frame_reg;
+	} else {
+		state->fp = value;
+	}
+	return 0;
+}
+
+static int apply_row(struct unwind_user_state *state,
+		     const struct jit_sframe_register *area,
+		     const struct sframe_row *row)
+{
+	u64 cfa, ra;
+
+	if (row->outermost)
+		return -EINVAL;
+	if (apply_rule(state, area, &row->cfa, 0, &cfa) ||
+	    !cfa_in_order(state, area, row, cfa) ||
+	    return_address(state, area, row, cfa, &ra) ||
+	    caller_frame_reg(state, area, row, cfa))
+		return -EINVAL;
+
+	if (!cfa_on_own_stack(area, row))
+		state->sp = cfa;
+	state->ip = ra;
+	state->topmost = false;
+	state->sframe.interrupted = row->signal;
+	return 0;
+}
+
+/**
+ * unwind_user_next_sframe - go to the caller by what an area says
+ * @state: the walk
+ *
+ * Return: 0; -ENOENT if no area speaks of this frame and another method may be
+ * tried; -EINVAL if the walk ends here.
+ */
+int unwind_user_next_sframe(struct unwind_user_state *state)
+{
+	struct jit_sframe_register area;
+	struct sframe_row row;
+	/* A call may be the last instruction: look at it, not behind it. */
+	u64 pc = state->ip - !state->sframe.interrupted;
+	int ret;
+
+	if (!jit_sframe_find_area(pc, &area))
+		return -ENOENT;
+	ret = jit_sframe_lookup(&area, pc, &state->sframe.budget, &row);
+	if (ret == -ENOENT && !(area.flags & JIT_SFRAME_NO_FP_FALLBACK))
+		return -ENOENT;
+	return ret ? -EINVAL : apply_row(state, &area, &row);
+}
