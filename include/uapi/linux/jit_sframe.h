@@ -104,7 +104,7 @@ struct jit_sframe_area {
 	__u32 magic;
 	__u16 version;
 	__u16 header_size;
-	__u64 live __attribute__((aligned(8)));
+	__aligned_u64 live;
 	__u64 text_start;
 	__u64 text_size;
 	__u64 area_size;

@@ -211,4 +211,5 @@ static struct kunit_suite jit_sframe_suite = {
 	.name = "jit_sframe",
 	.test_cases = jit_sframe_cases,
 };
+
 kunit_test_suite(jit_sframe_suite);

@@ -26,14 +26,14 @@ static int read_user(void *dst, u64 address, size_t len)
 }
 
 /*
- * The barrier makes the load before it an acquire: smp_rmb() is enough, since
- * only reads follow. Pairs with the store-release of sfh_num_fdes, of an index
- * entry's {size, fre_off}, or of live.
+ * The barriers make the loads before them acquires: smp_rmb() is enough, since
+ * only reads follow.
  */
 static int read_user_acquire_u32(u32 *dst, u64 address)
 {
 	if (__get_user(*dst, (u32 __user *)u64_to_user_ptr(address)))
 		return -EFAULT;
+	/* Pairs with the writer's store-release of sfh_num_fdes. */
 	smp_rmb();
 	return 0;
 }
@@ -42,6 +42,7 @@ static int read_user_acquire_u64(u64 *dst, u64 address)
 {
 	if (__get_user(*dst, (u64 __user *)u64_to_user_ptr(address)))
 		return -EFAULT;
+	/* Pairs with that of an entry's {size, fre_off}, or of live. */
 	smp_rmb();
 	return 0;
 }

@@ -106,11 +106,13 @@ static void expect_rule(struct kunit *test, const struct sframe_rule *rule,
 }
 
 /* push %rbp; mov %rsp,%rbp; ...: the rows that gas makes of it */
-#define PROLOGUE_ROWS							\
-	3, 0, 0, 0, 0,							\
-	0, 0x03, 8,							\
-	1, 0x05, 16, 0xf0,						\
-	4, 0x04, 16, 0xf0
+static void add_prologue(struct lookup_test *t, u64 start, u32 size)
+{
+	ADD_FDE(t, start, size, 3, 0, 0, 0, 0,
+		0, 0x03, 8,
+		1, 0x05, 16, 0xf0,
+		4, 0x04, 16, 0xf0);
+}
 
 static struct lookup_test *amd64(struct kunit *test)
 {
@@ -135,7 +137,7 @@ static void test_default_amd64(struct kunit *test)
 	struct lookup_test *t = amd64(test);
 	struct sframe_row row;
 
-	ADD_FDE(t, TEXT, 32, PROLOGUE_ROWS);
+	add_prologue(t, TEXT, 32);
 
 	KUNIT_ASSERT_EQ(test, lookup(t, TEXT, &row), 0);
 	expect_rule(test, &row.cfa, SFRAME_RULE_REG, 7, 8);
@@ -245,7 +247,7 @@ static void test_start_encodings(struct kunit *test)
 	u64 entry = offsetof(struct test_section, index);
 	struct sframe_row row;
 
-	ADD_FDE(t, 0x1000, 16, PROLOGUE_ROWS);
+	add_prologue(t, 0x1000, 16);
 
 	t->sec.address = TEXT;
 	KUNIT_EXPECT_EQ(test, lookup(t, TEXT + 0x1000, &row), 0);
@@ -287,8 +289,8 @@ static void test_tombstone(struct kunit *test)
 	struct lookup_test *t = amd64(test);
 	struct sframe_row row;
 
-	ADD_FDE(t, TEXT, 16, PROLOGUE_ROWS);
-	ADD_FDE(t, TEXT + 16, 16, PROLOGUE_ROWS);
+	add_prologue(t, TEXT, 16);
+	add_prologue(t, TEXT + 16, 16);
 
 	t->bytes.index[0].sfdi_func_size = 0;
 	KUNIT_EXPECT_EQ(test, lookup(t, TEXT, &row), -ENOENT);
@@ -309,36 +311,50 @@ static void test_row_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lookup(t, TEXT, &row), -E2BIG);
 }
 
+#define HEADER_FIELD(name, value_)					\
+	{ offsetof(struct sframe_header, name),				\
+	  sizeof_field(struct sframe_header, name), value_, #name }
+
+static const struct {
+	u8 offset;
+	u8 size;
+	u32 value;
+	const char *name;
+} bad_header_fields[] = {
+	HEADER_FIELD(sfp_magic, 0xe2de),
+	HEADER_FIELD(sfp_version, 2),
+	HEADER_FIELD(sfp_flags, 0),
+	HEADER_FIELD(sfp_flags, 0x81),
+	HEADER_FIELD(sfh_abi_arch, SFRAME_ABI_AARCH64_ENDIAN_LITTLE),
+	HEADER_FIELD(sfh_auxhdr_len, 1),
+	HEADER_FIELD(sfh_num_fdes, U32_MAX),
+	HEADER_FIELD(sfh_fre_len, U32_MAX),
+	HEADER_FIELD(sfh_fre_len, 4),
+	HEADER_FIELD(sfh_fdeoff, 0),
+	HEADER_FIELD(sfh_fdeoff, 0xfffffffc),
+	HEADER_FIELD(sfh_freoff, U32_MAX),
+	/* No return address anywhere */
+	HEADER_FIELD(sfh_cfa_fixed_ra_offset, 0),
+};
+
 static void test_malformed_header(struct kunit *test)
 {
 	struct lookup_test *t = amd64(test);
-	struct sframe_header *header = &t->bytes.header, good;
+	struct sframe_header good;
 	struct sframe_row row;
+	u32 i;
 
-	ADD_FDE(t, TEXT, 16, PROLOGUE_ROWS);
-	good = *header;
+	add_prologue(t, TEXT, 16);
+	good = t->bytes.header;
 
-#define EXPECT_INVALID(field, value)					\
-do {									\
-	header->field = value;						\
-	KUNIT_EXPECT_EQ_MSG(test, lookup(t, TEXT, &row), -EINVAL, #field);	\
-	*header = good;							\
-} while (0)
-	EXPECT_INVALID(sfp_magic, 0xe2de);
-	EXPECT_INVALID(sfp_version, 2);
-	EXPECT_INVALID(sfp_flags, 0);
-	EXPECT_INVALID(sfp_flags, 0x81);
-	EXPECT_INVALID(sfh_abi_arch, SFRAME_ABI_AARCH64_ENDIAN_LITTLE);
-	EXPECT_INVALID(sfh_auxhdr_len, 1);
-	EXPECT_INVALID(sfh_num_fdes, U32_MAX);
-	EXPECT_INVALID(sfh_fre_len, U32_MAX);
-	EXPECT_INVALID(sfh_fre_len, 4);
-	EXPECT_INVALID(sfh_fdeoff, 0);
-	EXPECT_INVALID(sfh_fdeoff, 0xfffffffc);
-	EXPECT_INVALID(sfh_freoff, U32_MAX);
-	/* No return address anywhere */
-	EXPECT_INVALID(sfh_cfa_fixed_ra_offset, 0);
-#undef EXPECT_INVALID
+	for (i = 0; i < ARRAY_SIZE(bad_header_fields); i++) {
+		memcpy((u8 *)&t->bytes.header + bad_header_fields[i].offset,
+		       &bad_header_fields[i].value, bad_header_fields[i].size);
+		KUNIT_EXPECT_EQ_MSG(test, lookup(t, TEXT, &row), -EINVAL, "%s = %#x",
+				    bad_header_fields[i].name,
+				    bad_header_fields[i].value);
+		t->bytes.header = good;
+	}
 	KUNIT_EXPECT_EQ(test, lookup(t, TEXT, &row), 0);
 }
 
@@ -400,7 +416,7 @@ static void test_truncated(struct kunit *test)
 	u32 size;
 	int ret;
 
-	ADD_FDE(t, TEXT, 16, PROLOGUE_ROWS);
+	add_prologue(t, TEXT, 16);
 	for (size = 0; size < offsetof(struct test_section, rows) +
 	     t->bytes.header.sfh_fre_len; size++) {
 		t->sec.size = size;
@@ -417,7 +433,7 @@ static void test_unreadable(struct kunit *test)
 	struct sframe_row row;
 	u32 size;
 
-	ADD_FDE(t, TEXT, 16, PROLOGUE_ROWS);
+	add_prologue(t, TEXT, 16);
 	for (size = 0; size < offsetof(struct test_section, rows) +
 	     t->bytes.header.sfh_fre_len; size++) {
 		readable_end = t->sec.base + size;
@@ -432,7 +448,7 @@ static void test_static_alignment(struct kunit *test)
 	struct lookup_test *t = amd64(test);
 	struct sframe_row row;
 
-	ADD_FDE(t, TEXT, 16, PROLOGUE_ROWS);
+	add_prologue(t, TEXT, 16);
 	memmove(t->bytes.padding, t->bytes.index, sizeof(t->bytes.index));
 	t->bytes.header.sfh_fdeoff = 0;
 	KUNIT_EXPECT_EQ(test, lookup(t, TEXT, &row), -EINVAL);
@@ -463,4 +479,5 @@ static struct kunit_suite sframe_suite = {
 	.name = "sframe",
 	.test_cases = sframe_cases,
 };
+
 kunit_test_suite(sframe_suite);
