@@ -1,0 +1,689 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Code made at run time, x86-64. DWARF register numbers: psABI, figure 3.36.
+ */
+#include <asm/perf_regs.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "../../code.h"
+
+#define DWARF_RBP	6
+#define DWARF_RSP	7
+#define DWARF_R10	10
+#define DWARF_R12	12
+
+/* Control words of flexible rows. */
+#define FLEX_REG(reg)		((reg) << 3 | 1)
+#define FLEX_REG_DEREF(reg)	((reg) << 3 | 3)
+
+const __u64 code_regs_mask = 1ULL << PERF_REG_X86_BP | 1ULL << PERF_REG_X86_SP |
+			     1ULL << PERF_REG_X86_IP;
+const unsigned int code_reg_fp = 0, code_reg_sp = 1, code_reg_ip = 2;
+
+/* struct pt_regs: r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi ... */
+const unsigned int code_bpf_ip = 16 * 8, code_bpf_sp = 19 * 8;
+
+const __u8 code_sframe_abi = 3;
+const __s8 code_sframe_fixed_fp, code_sframe_fixed_ra = -8;
+
+/* RSP, RIP, XMM0, beyond all. */
+const unsigned int code_bad_frame_regs[] = { DWARF_RSP, 16, 17, 0xffff };
+const unsigned int code_nr_bad_frame_regs = 4;
+
+/*
+ *	code_call_on_stack:
+ *	  push %rbp; push %rbx; push %r12 ... %r15
+ *	  mov %rsp,%rbx; mov %rcx,%rsp; xor %ebp,%ebp
+ *	  call *%rax
+ *	code_call_on_stack_return:
+ *	  mov %rbx,%rsp; pop ...; ret
+ *
+ * RBX is preserved by every function here, as the psABI has it.
+ */
+asm(".pushsection .text\n"
+    ".globl code_call_on_stack, code_call_on_stack_return\n"
+    ".type code_call_on_stack, @function\n"
+    "code_call_on_stack:\n"
+    "	push %rbp\n"
+    "	push %rbx\n"
+    "	push %r12\n"
+    "	push %r13\n"
+    "	push %r14\n"
+    "	push %r15\n"
+    "	mov %rdi, %rax\n"
+    "	mov %rsi, %rdi\n"
+    "	mov %rdx, %rsi\n"
+    "	mov %rsp, %rbx\n"
+    "	mov %rcx, %rsp\n"
+    "	xor %ebp, %ebp\n"
+    "	call *%rax\n"
+    "code_call_on_stack_return:\n"
+    "	mov %rbx, %rsp\n"
+    "	pop %r15\n"
+    "	pop %r14\n"
+    "	pop %r13\n"
+    "	pop %r12\n"
+    "	pop %rbx\n"
+    "	pop %rbp\n"
+    "	ret\n"
+    ".size code_call_on_stack, .-code_call_on_stack\n"
+    ".popsection\n");
+
+struct assembler {
+	struct function *fn;
+	__u8 *at;
+	__u32 spin;
+	struct row row;		/* the rule now */
+	__s32 sp_to_cfa;	/* the truth now */
+	bool framed;
+};
+
+static __u32 offset(const struct assembler *a)
+{
+	return (__u32)((__u64)a->at - a->fn->start);
+}
+
+static void begin(struct assembler *a, struct function *fn, void *at,
+		  __u32 spin)
+{
+	memset(fn, 0, sizeof(*fn));
+	fn->start = (__u64)at;
+	memset(a, 0, sizeof(*a));
+	a->fn = fn;
+	a->at = at;
+	a->spin = spin;
+	a->row.cfa = 8;
+	a->sp_to_cfa = 8;
+}
+
+static void end(struct assembler *a)
+{
+	a->fn->size = offset(a);
+}
+
+static bool same_rule(const struct row *a, const struct row *b)
+{
+	return a->base_fp == b->base_fp && a->outermost == b->outermost &&
+	       a->cfa == b->cfa && a->fp == b->fp &&
+	       a->nr_words == b->nr_words &&
+	       !memcmp(a->words, b->words, sizeof(a->words));
+}
+
+/* An instruction starts here. */
+static void mark(struct assembler *a)
+{
+	struct function *fn = a->fn;
+	struct insn *insn = &fn->insns[fn->nr_insns++];
+
+	insn->offset = offset(a);
+	insn->sp_to_cfa = a->sp_to_cfa;
+	insn->framed = a->framed;
+	if (fn->nr_rows && same_rule(&fn->rows[fn->nr_rows - 1], &a->row))
+		return;
+	a->row.start = insn->offset;
+	fn->rows[fn->nr_rows++] = a->row;
+}
+
+static void emit(struct assembler *a, const void *code, size_t len)
+{
+	memcpy(a->at, code, len);
+	a->at += len;
+}
+
+/*
+ *	mov $spin,%ecx
+ *	loop .
+ *
+ * LOOP changes no flags, so this may stand anywhere. RCX is free everywhere.
+ */
+static void spin(struct assembler *a)
+{
+	__u8 load[5] = { 0xb9 };
+	static const __u8 loop[2] = { 0xe2, 0xfe };
+
+	if (!a->spin)
+		return;
+	memcpy(load + 1, &a->spin, 4);
+	mark(a);
+	emit(a, load, sizeof(load));
+	mark(a);
+	emit(a, loop, sizeof(loop));
+}
+
+static void insn(struct assembler *a, const void *code, size_t len)
+{
+	spin(a);
+	mark(a);
+	emit(a, code, len);
+}
+
+#define INSN(a, ...)						\
+do {								\
+	static const __u8 code_[] = { __VA_ARGS__ };		\
+								\
+	insn(a, code_, sizeof(code_));				\
+} while (0)
+
+/* The stack pointer went down by this much. */
+static void moved(struct assembler *a, __s32 by)
+{
+	a->sp_to_cfa += by;
+	if (!a->row.base_fp && !a->row.nr_words)
+		a->row.cfa += by;
+}
+
+static void push_rbp(struct assembler *a)
+{
+	INSN(a, 0x55);
+	moved(a, 8);
+	a->row.fp = -a->sp_to_cfa;
+}
+
+static void pop_rbp(struct assembler *a)
+{
+	INSN(a, 0x5d);
+	a->row.base_fp = false;
+	a->row.cfa = a->sp_to_cfa;
+	moved(a, -8);
+	a->row.fp = 0;
+	a->framed = false;
+}
+
+static void sub_rsp(struct assembler *a, __s32 by)
+{
+	__u8 code[7] = { 0x48, 0x81, 0xec };
+
+	if (by < 0) {
+		code[2] = 0xc4;	/* add */
+		by = -by;
+	}
+	memcpy(code + 3, &by, 4);
+	insn(a, code, sizeof(code));
+	moved(a, code[2] == 0xec ? by : -by);
+}
+
+/*
+ *	test %edi,%edi
+ *	jz 1f
+ *	dec %edi
+ *	call callee
+ *	inc %edi
+ * 1:
+ */
+static void call_if_more(struct assembler *a, const void *callee)
+{
+	__u8 call[5] = { 0xe8 };
+	__u8 *jump;
+	__s32 rel;
+
+	INSN(a, 0x85, 0xff);
+	INSN(a, 0x74, 0x00);
+	jump = a->at;
+	INSN(a, 0xff, 0xcf);
+	spin(a);
+	mark(a);
+	rel = (__s32)((__u64)callee - (__u64)(a->at + sizeof(call)));
+	memcpy(call + 1, &rel, sizeof(rel));
+	emit(a, call, sizeof(call));
+	a->fn->return_offset = offset(a);
+	a->fn->call_depth = a->sp_to_cfa;
+	INSN(a, 0xff, 0xc7);
+	jump[-1] = (__u8)(a->at - jump);
+}
+
+/*
+ *	push %rbp			CFA=rsp+8
+ *	push %rbx			CFA=rsp+16		FP=c-16
+ *	sub $frame,%rsp			CFA=rsp+24		FP=c-16
+ *	lea (%rsp,%rdi,8),%rbp		CFA=rsp+24+frame	FP=c-16
+ *	...				a frame pointer that looks like one
+ *	add $frame,%rsp
+ *	pop %rbx			CFA=rsp+24		FP=c-16
+ *	pop %rbp			CFA=rsp+16		FP=c-16
+ *	ret				CFA=rsp+8
+ */
+static void emit_sp(struct assembler *a, __s32 frame, const void *callee)
+{
+	push_rbp(a);
+	INSN(a, 0x53);
+	moved(a, 8);
+	sub_rsp(a, frame);
+	INSN(a, 0x48, 0x8d, 0x2c, 0xfc);
+	if (callee)
+		call_if_more(a, callee);
+	sub_rsp(a, -frame);
+	INSN(a, 0x5b);
+	moved(a, -8);
+	pop_rbp(a);
+	INSN(a, 0xc3);
+}
+
+/*
+ *	push %rbp
+ *	xor %ebp,%ebp			CFA=rsp+16		FP=c-16
+ *	push $1				CFA=rsp+16
+ *	push $1				CFA=rsp+24
+ *	test %edi,%edi			CFA=rsp+32
+ *	jnz 1f
+ *	pop %rdx
+ *	pop %rdx			CFA=rsp+24
+ *	pop %rbp			CFA=rsp+16
+ *	ret				CFA=rsp+8
+ * 1:	push $1				CFA=rsp+32		FP=c-16
+ *	...				CFA=rsp+40
+ *	add $24,%rsp
+ *	pop %rbp			CFA=rsp+16
+ *	ret				CFA=rsp+8
+ */
+static void emit_dynamic(struct assembler *a, const void *callee)
+{
+	__s32 fp;
+	__u8 *jump;
+
+	push_rbp(a);
+	fp = a->row.fp;
+	INSN(a, 0x31, 0xed);
+	INSN(a, 0x6a, 0x01);
+	moved(a, 8);
+	INSN(a, 0x6a, 0x01);
+	moved(a, 8);
+	INSN(a, 0x85, 0xff);
+	INSN(a, 0x75, 0x00);
+	jump = a->at;
+	INSN(a, 0x5a);
+	moved(a, -8);
+	INSN(a, 0x5a);
+	moved(a, -8);
+	pop_rbp(a);
+	INSN(a, 0xc3);
+	jump[-1] = (__u8)(a->at - jump);
+	moved(a, 24);
+	a->row.fp = fp;
+	INSN(a, 0x6a, 0x01);
+	moved(a, 8);
+	call_if_more(a, callee);
+	sub_rsp(a, -24);
+	pop_rbp(a);
+	INSN(a, 0xc3);
+}
+
+/*
+ *	push %rbp			CFA=rsp+8
+ *	mov %rsp,%rbp			CFA=rsp+16		FP=c-16
+ *	push %rbx			CFA=rbp+16		FP=c-16
+ *	sub $24,%rsp
+ *	lea (%rsp,%rdi,8),%rbx
+ *	...
+ *	lea -8(%rbp),%rsp
+ *	pop %rbx
+ *	pop %rbp
+ *	ret				CFA=rsp+8
+ */
+static void emit_fp(struct assembler *a, const void *callee)
+{
+	push_rbp(a);
+	INSN(a, 0x48, 0x89, 0xe5);
+	a->row.base_fp = true;
+	a->framed = true;
+	INSN(a, 0x53);
+	moved(a, 8);
+	sub_rsp(a, 24);
+	INSN(a, 0x48, 0x8d, 0x1c, 0xfc);
+	if (callee)
+		call_if_more(a, callee);
+	INSN(a, 0x48, 0x8d, 0x65, 0xf8);
+	moved(a, -24);
+	INSN(a, 0x5b);
+	moved(a, -8);
+	pop_rbp(a);
+	INSN(a, 0xc3);
+}
+
+/*
+ *	lea (%rsp,%rdi,8),%rax		CFA=rsp+8
+ *	mov %rax,%rdx
+ *	ret
+ */
+static void emit_leaf(struct assembler *a)
+{
+	INSN(a, 0x48, 0x8d, 0x04, 0xfc);
+	INSN(a, 0x48, 0x89, 0xc2);
+	INSN(a, 0xc3);
+}
+
+void code_emit(struct function *fn, void *at, enum shape shape,
+	       const void *callee, __u32 spin)
+{
+	struct assembler a;
+
+	begin(&a, fn, at, spin);
+	switch (shape) {
+	case SHAPE_SP:
+		emit_sp(&a, 24, callee);
+		break;
+	case SHAPE_SP_2:
+		emit_sp(&a, 0x400, callee);
+		break;
+	case SHAPE_SP_4:
+		emit_sp(&a, 0x9000, callee);
+		break;
+	case SHAPE_DYNAMIC:
+		emit_dynamic(&a, callee);
+		break;
+	case SHAPE_FP:
+		emit_fp(&a, callee);
+		break;
+	default:
+		emit_leaf(&a);
+		break;
+	}
+	end(&a);
+}
+
+static void flexible(struct assembler *a, const __s32 *words, __u8 nr)
+{
+	memset(a->row.words, 0, sizeof(a->row.words));
+	memcpy(a->row.words, words, nr * sizeof(*words));
+	a->row.nr_words = nr;
+}
+
+#define FLEXIBLE(a, ...)					\
+do {								\
+	static const __s32 words_[] = { __VA_ARGS__ };		\
+								\
+	flexible(a, words_, sizeof(words_) / sizeof(__s32));	\
+} while (0)
+
+/*
+ *	lea 8(%rsp),%r10		CFA=rsp+8
+ *	and $-64,%rsp			CFA=r10+0
+ *	push -8(%r10)			CFA=r10+0
+ *	push %rbp			CFA=r10+0
+ *	mov %rsp,%rbp			CFA=r10+0	FP=*(rsp+0)
+ *	push %r10			CFA=r10+0	FP=*(rbp+0)
+ *	sub $24,%rsp			CFA=*(rbp-8)	FP=*(rbp+0)
+ *	...
+ *	mov -8(%rbp),%r10		CFA=*(rbp-8)	FP=*(rbp+0)
+ *	leave				CFA=r10+0	FP=*(rbp+0)
+ *	lea -8(%r10),%rsp		CFA=r10+0
+ *	ret				CFA=rsp+8
+ *
+ * A chain's CFAs are multiples of 64 where this function is the outermost, so
+ * CFA - SP is known: "and" takes 56 bytes.
+ */
+void code_emit_realigned(struct function *fn, void *at, const void *callee,
+			 __u32 spin)
+{
+	struct assembler a;
+
+	begin(&a, fn, at, spin);
+	fn->flexible = true;
+	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 8);
+	INSN(&a, 0x4c, 0x8d, 0x54, 0x24, 0x08);
+	FLEXIBLE(&a, FLEX_REG(DWARF_R10), 0);
+	INSN(&a, 0x48, 0x83, 0xe4, 0xc0);
+	moved(&a, 56);
+	INSN(&a, 0x41, 0xff, 0x72, 0xf8);
+	moved(&a, 8);
+	INSN(&a, 0x55);
+	moved(&a, 8);
+	FLEXIBLE(&a, FLEX_REG(DWARF_R10), 0, 0, FLEX_REG_DEREF(DWARF_RSP), 0);
+	INSN(&a, 0x48, 0x89, 0xe5);
+	FLEXIBLE(&a, FLEX_REG(DWARF_R10), 0, 0, FLEX_REG_DEREF(DWARF_RBP), 0);
+	INSN(&a, 0x41, 0x52);
+	moved(&a, 8);
+	FLEXIBLE(&a, FLEX_REG_DEREF(DWARF_RBP), -8, 0,
+		 FLEX_REG_DEREF(DWARF_RBP), 0);
+	sub_rsp(&a, 24);
+	call_if_more(&a, callee);
+	INSN(&a, 0x4c, 0x8b, 0x55, 0xf8);
+	FLEXIBLE(&a, FLEX_REG(DWARF_R10), 0, 0, FLEX_REG_DEREF(DWARF_RBP), 0);
+	INSN(&a, 0xc9);
+	moved(&a, -40);
+	FLEXIBLE(&a, FLEX_REG(DWARF_R10), 0);
+	INSN(&a, 0x49, 0x8d, 0x62, 0xf8);
+	moved(&a, -64);
+	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 8);
+	INSN(&a, 0xc3);
+	end(&a);
+}
+
+/*
+ *	push %r12			CFA=rsp+8
+ *	mov %rsp,%r12			CFA=rsp+16	FP=c-16, meaning R12
+ *	sub $24,%rsp			CFA=r12+16, as an FP-based row
+ *	...
+ *	mov %r12,%rsp
+ *	pop %r12
+ *	ret				CFA=rsp+8
+ *
+ * What an FP-based default row says of RBP cannot be said of R12: that takes
+ * flexible rows. The recovery of R12 takes the place of FP's.
+ */
+void code_emit_frame_reg(struct function *fn, void *at, const void *callee,
+			 __u32 spin)
+{
+	struct assembler a;
+
+	begin(&a, fn, at, spin);
+	fn->flexible = true;
+	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 8);
+	INSN(&a, 0x41, 0x54);
+	moved(&a, 8);
+	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 16, 0, 2, -16);
+	INSN(&a, 0x49, 0x89, 0xe4);
+	FLEXIBLE(&a, FLEX_REG(DWARF_R12), 16, 0, FLEX_REG_DEREF(DWARF_R12), 0);
+	sub_rsp(&a, 24);
+	call_if_more(&a, callee);
+	INSN(&a, 0x4c, 0x89, 0xe4);
+	moved(&a, -24);
+	INSN(&a, 0x41, 0x5c);
+	moved(&a, -8);
+	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 8);
+	INSN(&a, 0xc3);
+	end(&a);
+}
+
+unsigned int code_frame_reg(void)
+{
+	return DWARF_R12;
+}
+
+/*
+ * Each block, 16 bytes:
+ *
+ *	push %rbp			CFA=rsp+8
+ *	mov $spin,%ecx			CFA=rsp+16	FP=c-16
+ *	loop .
+ *	pop %rbp
+ *	jmp to the next block		CFA=rsp+8
+ *
+ * The last block returns instead.
+ */
+static void emit_block(struct assembler *a, bool last)
+{
+	__u32 turns = a->spin;
+
+	a->spin = 0;
+	push_rbp(a);
+	a->spin = turns;
+	spin(a);
+	a->spin = 0;
+	pop_rbp(a);
+	if (last)
+		INSN(a, 0xc3);
+	else
+		INSN(a, 0xeb, 0x05);
+	a->spin = turns;
+	while (offset(a) % 16)
+		emit(a, "\x90", 1);
+}
+
+void code_emit_blocks(struct function *fn, void *at, unsigned int nr_blocks,
+		      __u32 spin)
+{
+	struct assembler a;
+	unsigned int i;
+
+	begin(&a, fn, at, spin);
+	for (i = 0; i < nr_blocks; i++)
+		emit_block(&a, i + 1 == nr_blocks);
+	end(&a);
+	fn->rep_size = 16;
+	/* The rows of the first block say it all. */
+	while (fn->rows[fn->nr_rows - 1].start >= 16)
+		fn->nr_rows--;
+}
+
+/*
+ *	ud2
+ *	push %rbp ...
+ */
+void code_emit_trap(struct function *fn, void *at, __u32 spin)
+{
+	struct assembler a;
+
+	begin(&a, fn, at, spin);
+	mark(&a);
+	emit(&a, "\x0f\x0b", 2);
+	emit_sp(&a, 24, NULL);
+	end(&a);
+}
+
+/*
+ * handler(signal, info, context):
+ *	push %rbp
+ *	addq $2,rip(%rdx)
+ *	pop %rbp
+ *	ret
+ */
+void code_emit_handler(struct function *fn, void *at, __u32 spin)
+{
+	__u8 add[8] = { 0x48, 0x83, 0x82 };
+	__u32 rip = offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]);
+	struct assembler a;
+
+	begin(&a, fn, at, spin);
+	push_rbp(&a);
+	INSN(&a, 0x31, 0xed);
+	memcpy(add + 3, &rip, 4);
+	add[7] = 2;
+	insn(&a, add, sizeof(add));
+	pop_rbp(&a);
+	INSN(&a, 0xc3);
+	end(&a);
+}
+
+/*
+ *	nop				return address - 1 must be covered, too
+ * entry:
+ *	mov $__NR_rt_sigreturn,%eax
+ *	syscall
+ *
+ * RSP is at the ucontext: CFA=*(rsp+rsp's slot), RA=*(rsp+rip's slot),
+ * FP=*(rsp+rbp's slot), of type signal.
+ */
+void code_emit_sigreturn(struct function *fn, void *at, __u64 *entry)
+{
+	static const __u8 code[] = {
+		0x90, 0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05,
+	};
+	static const __s32 words[] = {
+		FLEX_REG_DEREF(DWARF_RSP),
+		offsetof(ucontext_t, uc_mcontext.gregs[REG_RSP]),
+		FLEX_REG_DEREF(DWARF_RSP),
+		offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]),
+		FLEX_REG_DEREF(DWARF_RSP),
+		offsetof(ucontext_t, uc_mcontext.gregs[REG_RBP]),
+	};
+	struct assembler a;
+
+	begin(&a, fn, at, 0);
+	fn->flexible = true;
+	fn->signal = true;
+	flexible(&a, words, 6);
+	mark(&a);
+	emit(&a, code, sizeof(code));
+	end(&a);
+	*entry = fn->start + 1;
+}
+
+/* The C library would put a restorer of its own in place. */
+int code_set_handler(int signal, __u64 handler, __u64 restorer)
+{
+	struct {
+		__u64 handler;
+		__u64 flags;
+		__u64 restorer;
+		__u64 mask;
+	} action = {
+		.handler = handler,
+		.flags = SA_SIGINFO | 0x04000000, /* SA_RESTORER */
+		.restorer = restorer,
+	};
+
+	return (int)syscall(SYS_rt_sigaction, signal, &action, NULL, 8);
+}
+
+/*
+ *	mov (%rsi),%rax
+ *	ret
+ */
+void code_emit_touch(struct function *fn, void *at)
+{
+	struct assembler a;
+
+	begin(&a, fn, at, 0);
+	INSN(&a, 0x48, 0x8b, 0x06);
+	INSN(&a, 0xc3);
+	end(&a);
+}
+
+/*
+ *	mov $__NR_getppid,%eax
+ *	syscall
+ *	ret
+ */
+void code_emit_syscall(struct function *fn, void *at)
+{
+	struct assembler a;
+
+	begin(&a, fn, at, 0);
+	INSN(&a, 0xb8, 0x6e, 0x00, 0x00, 0x00);
+	INSN(&a, 0x0f, 0x05);
+	INSN(&a, 0xc3);
+	end(&a);
+}
+
+static void note_sigsegv(int signal, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+
+	/* int $0x80 is two bytes long. */
+	uc->uc_mcontext.gregs[REG_RIP] += 2;
+	uc->uc_mcontext.gregs[REG_RAX] = -38;
+}
+
+bool code_compat_prctl(long option, long op, long *ret)
+{
+	struct sigaction old, action = {
+		.sa_sigaction = note_sigsegv,
+		.sa_flags = SA_SIGINFO,
+	};
+	long result;
+
+	/* Without 32-bit emulation the gate is not there: a fault. */
+	sigaction(SIGSEGV, &action, &old);
+	asm volatile("int $0x80"
+		     : "=a" (result)
+		     : "a" (172L), "b" (option), "c" (op), "d" (0L), "S" (0L),
+		       "D" (0L)
+		     : "memory", "r8", "r9", "r10", "r11");
+	sigaction(SIGSEGV, &old, NULL);
+	*ret = result;
+	return result != -38;
+}
