@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154
 # Sourced by tools/kernel/*: names of trees, and the git store that holds base and series.
 #
 # The store is one bare repository in the cache for each base: refs/heads/base is the base as one
@@ -11,6 +11,7 @@
 
 KERNEL_BUILD=$JITSFRAME_BUILD/kernel
 KERNEL_TREE=$KERNEL_BUILD/src
+KERNEL_STOCK=$KERNEL_BUILD/stock-src
 KERNEL_STORES=$JITSFRAME_CACHE/kernel
 
 # The base's commit must come out the same on every machine.

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+# The front door: `make help`. Every target installs what Debian packages it needs (as root; otherwise it
+# says which are missing).
+
+ARCH ?= x86_64
+export ARCH
+
+JITSFRAME_BUILD ?= $(CURDIR)/build
+part := tools/results part
+
+.PHONY: help deps deps-kernel deps-guest demo check kernel kernel-debug kernel-stock series shell clean \
+	check-style check-lib check-litmus check-oracle check-series check-kernel check-kernel-debug check-demo
+
+help:
+	@echo 'make demo                profile a JIT in the guest: the stock unwinder and ours, side by side'
+	@echo 'make check               everything below; ends with N passed, N failed, N skipped'
+	@echo '  check-style            licences, shell scripts, white space'
+	@echo '  check-lib              the library: release, asan+ubsan, tsan'
+	@echo '  check-litmus           the protocol under the kernel memory model (herd7)'
+	@echo '  check-oracle           our SFrame against binutils'
+	@echo '  check-kernel           KUnit and selftests in the guest'
+	@echo '  check-kernel-debug     the same under KASAN, lockdep and kmemleak'
+	@echo '  check-demo             the demo, judged'
+	@echo '  check-series           every patch applies, builds, and is clean under checkpatch'
+	@echo 'make kernel              build the patched kernel'
+	@echo 'make series              write the mailable patches to build/series'
+	@echo 'make shell               an interactive guest with the patched kernel'
+	@echo 'make clean               remove build/'
+	@echo
+	@echo 'ARCH=x86_64 (default) or arm64. KERNEL_SRC=tree or KERNEL_TARBALL=file replace the Debian'
+	@echo 'package as the base kernel. JITSFRAME_ACCEL=kvm or auto speeds the guest up where KVM works.'
+
+deps:
+	@tools/debian/install-deps
+
+demo: deps
+	tools/demo/run
+
+check: deps
+	@tools/check
+
+check-style: deps
+	@$(part) style tools/check-style
+
+check-lib: deps
+	@$(part) lib tools/check-lib release asan-ubsan tsan
+
+check-litmus: deps
+	@$(part) litmus selftests/litmus/run
+
+check-oracle: deps
+	@$(part) oracle selftests/oracle/run
+
+check-demo: deps
+	@$(part) demo tools/check-demo
+
+check-kernel: kernel
+	@$(part) kernel tools/guest/selftests --flavour minimal
+
+check-kernel-debug: kernel-debug
+	@$(part) kernel-debug tools/guest/selftests --flavour debug
+
+check-series: deps
+	@$(part) series tools/kernel/check-series
+
+kernel: deps
+	@tools/kernel/build --flavour minimal
+
+kernel-debug: deps
+	@tools/kernel/build --flavour debug
+
+kernel-stock: deps
+	@tools/kernel/build --flavour stock
+
+series: deps
+	@tools/kernel/series
+
+shell: kernel
+	@tools/guest/run --shell
+
+clean:
+	rm -rf $(JITSFRAME_BUILD)
