@@ -3,21 +3,19 @@
 #define _LINUX_JIT_SFRAME_H
 
 #include <linux/mm_types.h>
-#include <linux/sched.h>
 
 #ifdef CONFIG_JIT_SFRAME
 
 /**
- * jit_sframe_active - does the current process have areas?
+ * jit_sframe_active - does a process have areas?
+ * @mm: the process's, not NULL
  *
  * One load: what a process that registers nothing pays for each user stack.
  * The answer may be out of date at once; it only picks the unwinder.
  */
-static __always_inline bool jit_sframe_active(void)
+static __always_inline bool jit_sframe_active(const struct mm_struct *mm)
 {
-	struct mm_struct *mm = current->mm;
-
-	return mm && rcu_access_pointer(mm->jit_sframe);
+	return rcu_access_pointer(mm->jit_sframe);
 }
 
 static inline void jit_sframe_mm_init(struct mm_struct *mm)
@@ -31,7 +29,7 @@ int jit_sframe_prctl(unsigned long op, void __user *arg, size_t size);
 
 #else /* !CONFIG_JIT_SFRAME */
 
-static __always_inline bool jit_sframe_active(void)
+static __always_inline bool jit_sframe_active(const struct mm_struct *mm)
 {
 	return false;
 }

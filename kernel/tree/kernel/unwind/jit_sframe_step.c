@@ -33,7 +33,8 @@ void unwind_user_sframe_start(struct unwind_user_state *state,
 	if (current->utask)
 		sframe->return_instance = current->utask->return_instances;
 #endif
-	if (state->ws == sizeof(u64) && jit_sframe_active())
+	if (state->ws == sizeof(u64) && current->mm &&
+	    jit_sframe_active(current->mm))
 		state->available_types |= UNWIND_USER_TYPE_SFRAME;
 }
 
