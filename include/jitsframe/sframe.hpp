@@ -155,6 +155,7 @@ struct Function {
 	bool signal = false;
 	bool pauth_key_b = false;
 	std::uint8_t repeat_block = 0;
+	bool flexible = false; /**< From decode() only: a flexible FDE. The encoder chooses itself. */
 	std::vector<Row> rows;
 
 	[[nodiscard]] FunctionRows view() const noexcept
@@ -207,8 +208,8 @@ struct Section {
 [[nodiscard]] Result<SectionHeader> decode_header(std::span<const std::byte> section) noexcept;
 
 /**
- * Take a section apart and check every byte of it. `address` is where it lies
- * (or lay); with `text_relative`, starts are offsets from the text. Bounded by
+ * Take a section apart and check every byte of it. Rules are as the bytes state
+ * them, see normalised(). `address` is where the section lies (or lay); with `text_relative`, starts are offsets from the text. Bounded by
  * the section's length, whatever it holds. Allocates.
  * Errors: malformed (Error::at: byte offset), unsupported (another version,
  * byte order or machine).
@@ -237,7 +238,7 @@ struct Found {
 [[nodiscard]] Result<Found> lookup(std::span<const std::byte> section, std::uint64_t address,
 				   std::uint64_t pc, bool text_relative = false) noexcept;
 
-/** `row` in the one form that decode() gives: rules that name the ABI's own place are `none`. */
+/** `row` with the rules that name the ABI's own place as `none`, to compare rows by meaning. */
 [[nodiscard]] Row normalised(const Abi &abi, Row row) noexcept;
 
 /** Name of a DWARF register, "rsp" or "x29"; "?" if the ABI has none of that number. */

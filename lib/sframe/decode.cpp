@@ -205,6 +205,7 @@ private:
 			return malformed("unknown FRE type", at);
 		if (info2 > format::fde_type_flex)
 			return malformed("unknown FDE type", at);
+		function.flexible = info2 == format::fde_type_flex;
 		function.signal = info & format::info_signal;
 		function.pauth_key_b = info & format::info_pauth_key_b;
 		if (info & format::info_pctype_mask) {
@@ -216,11 +217,10 @@ private:
 		if (num_fres > fres_left_)
 			return malformed("more rows than the header counts", at);
 		fres_left_ -= num_fres;
-		return rows(cursor, num_fres, info & format::info_fre_type,
-			    info2 == format::fde_type_flex, function);
+		return rows(cursor, num_fres, info & format::info_fre_type, function);
 	}
 
-	Error rows(Cursor &cursor, std::uint32_t num_fres, std::uint32_t fre_type, bool flex,
+	Error rows(Cursor &cursor, std::uint32_t num_fres, std::uint32_t fre_type,
 		   Function &function) noexcept
 	{
 		const std::uint32_t bound =
@@ -231,7 +231,8 @@ private:
 			const std::size_t at = header_.fre_offset + cursor.at();
 			Row row;
 
-			if (const char *why = this->row(cursor, std::size_t{1} << fre_type, flex, row))
+			if (const char *why = this->row(cursor, std::size_t{1} << fre_type,
+							function.flexible, row))
 				return malformed(why, at);
 			if (!cursor.ok())
 				return malformed("a row behind the end of the FRE sub-section", at);
@@ -239,7 +240,7 @@ private:
 				return malformed("a row behind the end of the code", at);
 			if (i && row.offset <= function.rows.back().offset)
 				return malformed("rows do not ascend", at);
-			function.rows.push_back(normalised(abi_, row));
+			function.rows.push_back(row);
 		}
 		return {};
 	}
@@ -257,10 +258,11 @@ private:
 
 		if (size_code > 2)
 			return "unknown data word size";
-		row.ra_signed = info.mangled_ra;
 		row.outermost = info.count == 0;
 		if (row.outermost)
 			return nullptr;
+		/* x86-64 signs nothing, so the bit means nothing there. */
+		row.ra_signed = info.mangled_ra && abi_.arch == Arch::aarch64;
 		return flex ? decode_flex(cursor, info, row)
 			    : decode_default(abi_, cursor, info, row);
 	}
