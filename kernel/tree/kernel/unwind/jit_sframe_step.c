@@ -26,6 +26,7 @@ void unwind_user_sframe_start(struct unwind_user_state *state,
 
 	sframe->regs = regs;
 	sframe->interrupted = true;
+	sframe->sp_known = true;
 	sframe->budget.retries = atomic ? RETRIES_ATOMIC : RETRIES_FAULTABLE;
 	sframe->budget.max_static_rows = atomic ? JIT_SFRAME_MAX_STATIC_ROWS :
 						  U16_MAX;
@@ -67,6 +68,7 @@ void unwind_user_sframe_stepped(struct unwind_user_state *state)
 	if (state->current_type == UNWIND_USER_TYPE_FP) {
 		sframe->interrupted = false;
 		sframe->frame_reg_known = false;
+		sframe->sp_known = UNWIND_USER_FP_GIVES_SP;
 	}
 }
 
@@ -82,6 +84,8 @@ static int get_reg(const struct unwind_user_state *state,
 	unsigned long word;
 
 	if (reg == UNWIND_USER_SP_REG) {
+		if (!sframe->sp_known)
+			return -EINVAL;
 		*value = state->sp;
 		return 0;
 	}
@@ -207,8 +211,10 @@ static int apply_row(struct unwind_user_state *state,
 	    caller_frame_reg(state, area, row, cfa))
 		return -EINVAL;
 
-	if (!cfa_on_own_stack(area, row))
+	if (!cfa_on_own_stack(area, row)) {
 		state->sp = cfa;
+		state->sframe.sp_known = true;
+	}
 	state->ip = ra;
 	state->topmost = false;
 	state->sframe.interrupted = row->signal;
