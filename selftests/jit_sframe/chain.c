@@ -42,6 +42,7 @@ void chain_plan(struct chain *chain, const struct function *fns,
 	unsigned int i;
 
 	chain->nr_levels = nr_levels;
+	chain->counter = nr_levels - 1;
 	for (i = 0; i < nr_levels; i++) {
 		const struct function *fn = &fns[i % nr_fns];
 
@@ -54,7 +55,7 @@ void chain_plan(struct chain *chain, const struct function *fns,
 
 void chain_run(const struct chain *chain)
 {
-	code_call_on_stack(chain->levels[0].fn->start, chain->nr_levels - 1,
+	code_call_on_stack(chain->levels[0].fn->start, chain->counter,
 			   chain->address, chain->stack_top);
 }
 
@@ -96,13 +97,14 @@ static enum where find_level(const struct chain *chain, __u64 ip, __u64 sp,
 static unsigned int true_stack(const struct chain *chain, unsigned int level,
 			       __u64 ip, __u64 *ips)
 {
+	bool ends = chain->last >= 0 && (int)level >= chain->last;
+	int i, last = ends ? chain->last : 0;
 	unsigned int nr = 0;
-	int i;
 
 	ips[nr++] = ip;
-	for (i = (int)level - 1; i >= chain->last && i >= 0; i--)
+	for (i = (int)level - 1; i >= last; i--)
 		ips[nr++] = chain->levels[i].return_to;
-	if (chain->last < 0)
+	if (!ends)
 		ips[nr++] = (__u64)code_call_on_stack_return;
 	return nr;
 }

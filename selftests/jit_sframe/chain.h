@@ -30,6 +30,7 @@ struct level {
  * @last: the level at which a walk is to end; -1: the native caller of all
  * @stack: memory the chain runs on, @stack_size bytes
  * @stack_top: CFA of the outermost level, a multiple of 64
+ * @counter: what the outermost level gets as its first argument
  * @address: what the functions get as their second argument
  */
 struct chain {
@@ -39,6 +40,7 @@ struct chain {
 	void *stack;
 	size_t stack_size;
 	__u64 stack_top;
+	__u64 counter;
 	__u64 address;
 };
 

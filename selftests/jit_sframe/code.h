@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <linux/types.h>
 
-#define MAX_ROWS	64
 #define MAX_INSNS	192
+#define MAX_ROWS	MAX_INSNS
 #define MAX_WORDS	6
 
 /**
@@ -44,11 +44,13 @@ struct row {
  * @offset: of the instruction in its function
  * @sp_to_cfa: CFA - SP
  * @framed: a walk by frame pointers is right here
+ * @spin: the spin in front of the instruction whose state this is
  */
 struct insn {
 	__u32 offset;
 	__s32 sp_to_cfa;
 	bool framed;
+	bool spin;
 };
 
 /**
@@ -131,7 +133,10 @@ void code_emit_handler(struct function *fn, void *at, __u32 spin);
 void code_emit_sigreturn(struct function *fn, void *at, __u64 *entry);
 /* A leaf that loads from the address in the second argument register. */
 void code_emit_touch(struct function *fn, void *at);
-/* A leaf that makes the system call getppid(). */
+/*
+ * A leaf that makes a system call: the second argument register has the address
+ * of four words, its number and three arguments.
+ */
 void code_emit_syscall(struct function *fn, void *at);
 
 /* Handle a signal with code made here; 0 or -1 with errno. */

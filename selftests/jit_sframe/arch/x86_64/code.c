@@ -151,6 +151,7 @@ static void spin(struct assembler *a)
 	mark(a);
 	emit(a, load, sizeof(load));
 	mark(a);
+	a->fn->insns[a->fn->nr_insns - 1].spin = true;
 	emit(a, loop, sizeof(loop));
 }
 
@@ -644,7 +645,10 @@ void code_emit_touch(struct function *fn, void *at)
 }
 
 /*
- *	mov $__NR_getppid,%eax
+ *	mov (%rsi),%rax
+ *	mov 8(%rsi),%rdi
+ *	mov 24(%rsi),%rdx
+ *	mov 16(%rsi),%rsi
  *	syscall
  *	ret
  */
@@ -653,7 +657,10 @@ void code_emit_syscall(struct function *fn, void *at)
 	struct assembler a;
 
 	begin(&a, fn, at, 0);
-	INSN(&a, 0xb8, 0x6e, 0x00, 0x00, 0x00);
+	INSN(&a, 0x48, 0x8b, 0x06);
+	INSN(&a, 0x48, 0x8b, 0x7e, 0x08);
+	INSN(&a, 0x48, 0x8b, 0x56, 0x18);
+	INSN(&a, 0x48, 0x8b, 0x76, 0x10);
 	INSN(&a, 0x0f, 0x05);
 	INSN(&a, 0xc3);
 	end(&a);
