@@ -11,7 +11,7 @@
 
 KERNEL_BUILD=$JITSFRAME_BUILD/kernel
 KERNEL_TREE=$KERNEL_BUILD/src
-KERNEL_STOCK=$KERNEL_BUILD/stock-src
+KERNEL_STOCK=$KERNEL_BUILD/stock/src
 KERNEL_STORES=$JITSFRAME_CACHE/kernel
 
 # The base's commit must come out the same on every machine.
