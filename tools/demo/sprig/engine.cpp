@@ -13,7 +13,7 @@ extern "C" std::int64_t sprig_enter(sprig::State* state, const sprig::Closure* c
 
 namespace sprig {
 
-Engine* engine;
+Engine* running_engine;
 
 namespace {
 

@@ -109,6 +109,6 @@ private:
 };
 
 // The one engine of the process, for compiled code and signal handlers.
-extern Engine* engine;
+extern Engine* running_engine;
 
 }  // namespace sprig

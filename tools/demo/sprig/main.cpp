@@ -154,7 +154,7 @@ int run(const Options& options)
 {
     auto program = sprig::parse(read_file(options.program));
     sprig::Engine engine(*program, options.engine);
-    sprig::engine = &engine;
+    sprig::running_engine = &engine;
     engine.set_root_frame(__builtin_frame_address(0));
     if (options.selfcheck)
         start_selfcheck(engine);

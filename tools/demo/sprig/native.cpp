@@ -12,7 +12,7 @@
 // Called by enter.S: the context that compiled code starts with.
 extern "C" sprig::Context* sprig_enter_context(const std::uintptr_t* frame, std::uintptr_t return_address)
 {
-    return sprig::engine->enter_context(frame, return_address);
+    return sprig::running_engine->enter_context(frame, return_address);
 }
 
 namespace sprig::native {
@@ -57,7 +57,7 @@ void merge_sort(std::int64_t* first, std::int64_t* spare, std::int64_t count, co
     std::copy(first, first + half, spare);
     std::int64_t left = 0, right = half, out = 0;
     while (left < half && right < count) {
-        bool take_right = engine->call(before, first[right], spare[left]) != 0;
+        bool take_right = running_engine->call(before, first[right], spare[left]) != 0;
         first[out++] = take_right ? first[right++] : spare[left++];
     }
     std::copy(spare + left, spare + half, first + out);
@@ -67,17 +67,17 @@ void merge_sort(std::int64_t* first, std::int64_t* spare, std::int64_t count, co
 
 Context* find_context(Context* parent, std::uint32_t site)
 {
-    return guarded([&] { return engine->contexts().child(parent, site); });
+    return guarded([&] { return running_engine->contexts().child(parent, site); });
 }
 
 std::uintptr_t compile(std::int64_t slot)
 {
-    return guarded([&] { return engine->compile(slot); });
+    return guarded([&] { return running_engine->compile(slot); });
 }
 
 void tier_up(std::int64_t slot)
 {
-    guarded([&] { engine->tier_up(slot); });
+    guarded([&] { running_engine->tier_up(slot); });
 }
 
 void fail(Failure failure, int line)
@@ -89,14 +89,14 @@ void fail(Failure failure, int line)
 
 Closure* make_closure(std::int64_t slot, std::int64_t captures)
 {
-    return guarded([&] { return engine->heap().closure(slot, captures); });
+    return guarded([&] { return running_engine->heap().closure(slot, captures); });
 }
 
 Array* make_array(std::int64_t length, std::int64_t value)
 {
     if (length < 0 || length > max_array_length)
         fail(Failure::length, 0);
-    Array* made = guarded([&] { return engine->heap().array(length); });
+    Array* made = guarded([&] { return running_engine->heap().array(length); });
     std::fill_n(made->begin(), length, value);
     return made;
 }
@@ -110,14 +110,14 @@ Array* map(const Array* array, const Closure* function)
 {
     Array* made = make_array(array->length, 0);
     for (std::int64_t i = 0; i < array->length; i++)
-        made->begin()[i] = engine->call(function, array->begin()[i]);
+        made->begin()[i] = running_engine->call(function, array->begin()[i]);
     return made;
 }
 
 std::int64_t fold(const Array* array, const Closure* function, std::int64_t value)
 {
     for (std::int64_t i = 0; i < array->length; i++)
-        value = engine->call(function, value, array->begin()[i]);
+        value = running_engine->call(function, value, array->begin()[i]);
     return value;
 }
 

@@ -42,7 +42,7 @@ void write_record(const Engine& engine, const std::string& path)
     std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"), std::fclose);
     if (!file)
         throw std::runtime_error("cannot write " + path);
-    std::fprintf(file.get(), "sprig-record 1 %x %s\n", static_cast<unsigned>(getpid()), arch::perf_context_register);
+    std::fprintf(file.get(), "sprig-record 1 %x %x\n", static_cast<unsigned>(getpid()), arch::perf_context_register);
     std::fprintf(file.get(), "text %" PRIxPTR " %zx\n", engine.memory().start(), engine.memory().size());
     std::fprintf(file.get(), "contexts %" PRIxPTR " %zx\n", reinterpret_cast<std::uintptr_t>(engine.contexts().nodes()), sizeof(Context));
     write_versions(file.get(), engine.versions());

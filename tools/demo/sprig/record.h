@@ -2,7 +2,7 @@
 // The truth, for the judge: code and its times, call sites, calling contexts.
 //
 // A text file, one record a line, numbers hexadecimal:
-//   sprig-record 1 PID REGISTER
+//   sprig-record 1 PID REGISTER       which bit of sample_regs_user
 //   text START SIZE
 //   contexts ADDRESS STRIDE          node i lies at ADDRESS + i * STRIDE
 //   V START SIZE PUBLISHED FREED TIER NAME     version 0, 1, ... (the perf map's lines)

@@ -35,14 +35,19 @@ std::string to_string(const Type* type)
     case Type::Kind::integer:
         return "int";
     case Type::Kind::array:
-        return "[" + to_string(type->element) + "]";
+        return std::string("[").append(to_string(type->element)).append("]");
     case Type::Kind::function:
         break;
     }
     std::string text = "fn(";
-    for (std::size_t i = 0; i < type->params.size(); i++)
-        text += (i ? ", " : "") + to_string(type->params[i]);
-    return text + ") -> " + to_string(type->result);
+    for (std::size_t i = 0; i < type->params.size(); i++) {
+        if (i > 0)
+            text += ", ";
+        text += to_string(type->params[i]);
+    }
+    text += ") -> ";
+    text += to_string(type->result);
+    return text;
 }
 
 }  // namespace sprig

@@ -12,8 +12,9 @@
 
 namespace sprig::arch {
 
-// The name that perf gives the register that holds the Context.
-inline constexpr const char* perf_context_register = "R15";
+// The register that holds the Context: its bit in perf_event_attr.sample_regs_user
+// (PERF_REG_X86_R15 in asm/perf_regs.h).
+inline constexpr unsigned perf_context_register = 23;
 
 inline jitsframe::Row frame_row(const Row& row)
 {
