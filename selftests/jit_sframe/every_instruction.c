@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Stacks are exact at each instruction of prologue, body and epilogue.
+ *
+ * In front of every instruction the thread spins with the frame in just the
+ * state that the instruction finds it in. The test ends when each of these
+ * places has been sampled, in each context, and every sample was exact.
+ */
+#include "jit.h"
+#include "kselftest_harness.h"
+
+#define SPIN		100
+#define SAMPLES		1500
+#define SECONDS		30
+
+FIXTURE(every_instruction) {
+	struct jit jit;
+	struct verdicts verdicts;
+	bool hit[2][MAX_INSNS];
+};
+
+FIXTURE_VARIANT(every_instruction) {
+	enum shape shape;
+	bool realigned;
+	bool deferred;
+};
+
+#define VARIANT(name_, shape_, realigned_)				\
+FIXTURE_VARIANT_ADD(every_instruction, name_##_immediate) {		\
+	.shape = shape_, .realigned = realigned_, .deferred = false,	\
+};									\
+FIXTURE_VARIANT_ADD(every_instruction, name_##_deferred) {		\
+	.shape = shape_, .realigned = realigned_, .deferred = true,	\
+}
+
+VARIANT(sp_based, SHAPE_SP, false);
+VARIANT(sp_based_2_byte_words, SHAPE_SP_2, false);
+VARIANT(sp_based_4_byte_words, SHAPE_SP_4, false);
+VARIANT(moving_sp_two_epilogues, SHAPE_DYNAMIC, false);
+VARIANT(frame_pointer, SHAPE_FP, false);
+VARIANT(leaf, SHAPE_LEAF, false);
+VARIANT(realigned_stack, SHAPE_LEAF, true);
+
+FIXTURE_SETUP(every_instruction)
+{
+	const char *missing = jit_missing();
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	ASSERT_EQ(0, jit_init(&self->jit, 0));
+}
+
+FIXTURE_TEARDOWN(every_instruction)
+{
+	if (self->jit.text)
+		jit_destroy(&self->jit);
+}
+
+/* The function under test is outermost and calls a function of another shape. */
+static void emit(struct jit *jit, enum shape shape, bool realigned)
+{
+	const enum shape shapes[] = { shape, SHAPE_SP };
+
+	jit_emit(jit, shapes, 2, 1, SPIN);
+	if (realigned)
+		code_emit_realigned(&jit->fns[0], jit_slot(jit, 0),
+				    jit_slot(jit, 1), SPIN);
+}
+
+static void note_hits(FIXTURE_DATA(every_instruction) *self)
+{
+	unsigned int level, i, fn;
+
+	for (level = 0; level < self->jit.chain.nr_levels; level++) {
+		fn = level % 2;
+		for (i = 0; i < self->jit.fns[fn].nr_insns; i++)
+			self->hit[fn][i] |= self->verdicts.hits[level][i];
+	}
+}
+
+static unsigned int count_missed(FIXTURE_DATA(every_instruction) *self)
+{
+	const struct function *fn = &self->jit.fns[0];
+	unsigned int i, missed = 0;
+
+	for (i = 0; i < fn->nr_insns; i++) {
+		if (!fn->insns[i].spin || self->hit[0][i])
+			continue;
+		missed++;
+		printf("# not sampled: offset %#x\n", fn->insns[i].offset);
+	}
+	return missed;
+}
+
+TEST_F_TIMEOUT(every_instruction, all_sampled_all_exact, 120)
+{
+	unsigned int levels, spins = 0, i;
+
+	emit(&self->jit, variant->shape, variant->realigned);
+	ASSERT_EQ(0, jit_publish(&self->jit));
+	ASSERT_EQ(0, jit_register(&self->jit));
+
+	/* As the last frame, and as a caller: both ways through a function. */
+	for (levels = 1; levels <= 2; levels++) {
+		chain_plan(&self->jit.chain, self->jit.fns, 2, levels);
+		if (variant->shape == SHAPE_LEAF && !variant->realigned &&
+		    levels == 2)
+			break;
+		ASSERT_EQ(0, jit_sample(&self->jit, &self->verdicts,
+					variant->deferred, SAMPLES, SECONDS));
+		EXPECT_EXACT(&self->verdicts, SAMPLES);
+		note_hits(self);
+	}
+	for (i = 0; i < self->jit.fns[0].nr_insns; i++)
+		spins += self->jit.fns[0].insns[i].spin;
+	printf("# %u states\n", spins);
+	EXPECT_EQ(0, count_missed(self));
+}
+
+TEST_HARNESS_MAIN
