@@ -38,9 +38,13 @@ std::uint32_t ContextTree::add_site(Site site)
 
 std::uint32_t ContextTree::native_site(std::uintptr_t return_address)
 {
+    NativeSite& recent = recent_native_sites_[return_address % recent_native_sites_.size()];
+    if (recent.return_address == return_address)
+        return recent.site;
     auto [found, added] = native_sites_.try_emplace(return_address, 0);
     if (added)
         found->second = add_site({return_address, -1});
+    recent = {return_address, found->second};
     return found->second;
 }
 

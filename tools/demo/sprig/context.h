@@ -2,6 +2,7 @@
 // The JIT's own record of what called what.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -63,6 +64,12 @@ private:
     std::vector<Site> sites_;
     std::unordered_map<Key, Context*, Hash> children_;
     std::unordered_map<std::uintptr_t, std::uint32_t> native_sites_;
+    // The native sites of late; there are few, and each entry into compiled code asks.
+    struct NativeSite {
+        std::uintptr_t return_address = 0;
+        std::uint32_t site = 0;
+    };
+    std::array<NativeSite, 64> recent_native_sites_;
 };
 
 }  // namespace sprig

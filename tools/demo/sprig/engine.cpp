@@ -127,6 +127,8 @@ int Engine::install(int slot, Tier tier, const std::string& name, Emitted emitte
         counts_.reused_bytes += ever_used_[i] ? CodeMemory::granule : 0;
         ever_used_[i] = true;
     }
+    if (options_.wrong_rows && emitted.rows.size() > 1)
+        emitted.rows.erase(emitted.rows.begin() + 1);
     // The order that makes it safe: bytes, rows, and only then a way to get there.
     publisher_.publish(start, size, emitted.rows, name);
     versions_.push_back({name, slot, tier, start, size, now(), UINT64_MAX, std::move(emitted.ahead)});

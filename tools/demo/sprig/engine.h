@@ -36,10 +36,11 @@ struct Version {
 
 struct EngineOptions {
     std::size_t code_size = 128 << 10;
-    std::size_t contexts = 4 << 20;
+    std::size_t contexts = 4 << 20;       // 128 bytes each, once used
     std::int32_t optimize_after = 50;   // entries of baseline code
-    std::int32_t reoptimize_after = 4000;   // entries of optimized code
+    std::int32_t reoptimize_after = 20000;  // entries of optimized code
     unsigned evict_every = 24;          // compilations; then the coldest function loses its code
+    bool wrong_rows = false;            // leave a row out of each function, to see it noticed
     std::uint64_t seed = 1;             // of the choices that make one version unlike another
 };
 

@@ -27,6 +27,7 @@ constexpr char usage[] =
     "  --reoptimize-after=N   entries until it is compiled once more\n"
     "  --evict-every=N        compilations until the coldest function loses its code\n"
     "  --seed=N               of the choices that make versions differ\n"
+    "  --wrong-rows           publish each function without its second row: the self-check must fail\n"
     "  --stats                say what was compiled, freed and reused\n";
 
 struct Options {
@@ -38,7 +39,7 @@ struct Options {
     std::string program;
 };
 
-enum { opt_seconds = 1, opt_record, opt_selfcheck, opt_optimize, opt_reoptimize, opt_evict, opt_seed, opt_stats, opt_help };
+enum { opt_seconds = 1, opt_record, opt_selfcheck, opt_optimize, opt_reoptimize, opt_evict, opt_seed, opt_wrong_rows, opt_stats, opt_help };
 
 const option long_options[] = {
     {"seconds", required_argument, nullptr, opt_seconds},
@@ -48,6 +49,7 @@ const option long_options[] = {
     {"reoptimize-after", required_argument, nullptr, opt_reoptimize},
     {"evict-every", required_argument, nullptr, opt_evict},
     {"seed", required_argument, nullptr, opt_seed},
+    {"wrong-rows", no_argument, nullptr, opt_wrong_rows},
     {"stats", no_argument, nullptr, opt_stats},
     {"help", no_argument, nullptr, opt_help},
     {},
@@ -87,6 +89,9 @@ Options parse_options(int argc, char** argv)
             break;
         case opt_seed:
             options.engine.seed = static_cast<std::uint64_t>(positive(optarg));
+            break;
+        case opt_wrong_rows:
+            options.engine.wrong_rows = true;
             break;
         case opt_stats:
             options.stats = true;

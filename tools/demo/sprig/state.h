@@ -14,14 +14,14 @@ namespace sprig {
 // changed nor freed, so a register that holds one, as read at a sample, says
 // what the true chain was at that very instant.
 struct Context {
-    static constexpr std::size_t cached_children = 6;
+    static constexpr std::size_t cached_children = 14;
 
     Context* parent;
     std::uint32_t site;                 // index of the call site that made the call
     std::uint32_t depth;
     Context* child[cached_children];    // by site modulo the size; never null
 };
-static_assert(sizeof(Context) == 64 && offsetof(Context, parent) == 0 && offsetof(Context, site) == 8);
+static_assert(sizeof(Context) == 128 && offsetof(Context, parent) == 0 && offsetof(Context, site) == 8);
 
 inline constexpr std::size_t max_functions = 256;
 
