@@ -4,6 +4,7 @@
  *
  * Which store pairs with which load is said once, in linux/jit_sframe.h.
  */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,8 +19,8 @@
 /* Unused room: a reader that strays there finds nothing that looks right. */
 #define POISON			0xff
 
-_Static_assert(sizeof(struct sframe_header) == 28, "SFrame header");
-_Static_assert(sizeof(struct sframe_index) == 16, "SFrame index entry");
+static_assert(sizeof(struct sframe_header) == 28, "SFrame header");
+static_assert(sizeof(struct sframe_index) == 16, "SFrame index entry");
 
 struct sframe_header *section_header(const struct section *sec)
 {
@@ -224,7 +225,7 @@ int area_init(struct area *area, size_t size, __u32 capacity,
 	head->area_size = size;
 	head->flags = text->flags;
 	head->frame_reg = text->frame_reg;
-	strcpy(head->owner, "selftest");
+	memcpy(head->owner, "selftest", sizeof("selftest"));
 
 	memset(area, 0, sizeof(*area));
 	area->head = head;

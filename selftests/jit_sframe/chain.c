@@ -14,7 +14,7 @@
 
 #include "chain.h"
 
-#define STACK_SIZE	(1UL << 20)
+#define STACK_SIZE	0x100000UL
 #define MAX_SHOWN	4
 
 int chain_init(struct chain *chain)

@@ -13,6 +13,7 @@
 
 #include "jit.h"
 #include "kselftest_harness.h"
+#include "expect.h"
 
 #define LEVELS		16
 #define SPIN		20
@@ -284,7 +285,7 @@ FIXTURE_TEARDOWN(churn)
 		sampler_close(self->samplers[i]);
 }
 
-static void run_sampled(FIXTURE_DATA(churn) *self, __u64 ns)
+static void run_sampled(struct _test_data_churn *self, __u64 ns)
 {
 	__u64 end = now_ns() + ns;
 	int i;
@@ -301,12 +302,12 @@ static void run_sampled(FIXTURE_DATA(churn) *self, __u64 ns)
 			      &self->verdicts[i]);
 }
 
-static __u64 judged(const FIXTURE_DATA(churn) *self)
+static __u64 judged(const struct _test_data_churn *self)
 {
 	return self->verdicts[0].samples + self->verdicts[1].samples;
 }
 
-static void finish(struct __test_metadata *_metadata, FIXTURE_DATA(churn) *self,
+static void finish(struct __test_metadata *_metadata, struct _test_data_churn *self,
 		   __u64 samples)
 {
 	unsigned int i;
@@ -324,7 +325,7 @@ static void finish(struct __test_metadata *_metadata, FIXTURE_DATA(churn) *self,
 		printf("# %s: %llu lost, %llu without a stack, throttled %llu times\n",
 		       self->verdicts[i].context, sampler->lost,
 		       sampler->unmatched, sampler->throttled);
-		EXPECT_EXACT(&self->verdicts[i], samples / 8);
+		expect_exact(_metadata, &self->verdicts[i], samples / 8);
 	}
 	printf("# %llu samples judged\n", judged(self));
 	EXPECT_EQ(0, self->churn->failed);

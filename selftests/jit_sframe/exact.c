@@ -9,6 +9,7 @@
  */
 #include "jit.h"
 #include "kselftest_harness.h"
+#include "expect.h"
 
 #define LEVELS		20
 #define SPIN		20
@@ -54,7 +55,7 @@ TEST_F_TIMEOUT(exact, published_before_registration, 120)
 	ASSERT_EQ(0, jit_publish(&self->jit));
 	ASSERT_EQ(0, jit_register(&self->jit));
 	ASSERT_EQ(0, jit_sample(&self->jit, v, variant->deferred, SAMPLES, 20));
-	EXPECT_EXACT(v, SAMPLES);
+	expect_exact(_metadata, v, SAMPLES);
 }
 
 TEST_F_TIMEOUT(exact, published_after_registration, 120)
@@ -64,7 +65,7 @@ TEST_F_TIMEOUT(exact, published_after_registration, 120)
 	ASSERT_EQ(0, jit_register(&self->jit));
 	ASSERT_EQ(0, jit_publish(&self->jit));
 	ASSERT_EQ(0, jit_sample(&self->jit, v, variant->deferred, SAMPLES, 20));
-	EXPECT_EXACT(v, SAMPLES);
+	expect_exact(_metadata, v, SAMPLES);
 }
 
 /*

@@ -3,6 +3,7 @@
  * bpf_get_stack() and bpf_get_stackid() in a program on a perf event see the
  * true call chain, frame for frame.
  */
+#include <assert.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
@@ -10,6 +11,7 @@
 
 #include "jit.h"
 #include "kselftest_harness.h"
+#include "expect.h"
 
 #define LEVELS		20
 #define SPIN		20
@@ -76,20 +78,15 @@ static int make_map(__u32 type, __u32 value_size, __u32 nr, __u32 flags)
 #define STORE32(dst, off, src)	OP(BPF_STX | BPF_MEM | BPF_W, dst, src, off, 0)
 #define FETCH_ADD(dst, off, src)					\
 	OP(BPF_STX | BPF_ATOMIC | BPF_DW, dst, src, off, BPF_ADD | BPF_FETCH)
+/* Two slots: LOAD_MAP, then NEXT. */
 #define LOAD_MAP(dst, fd)						\
-	OP(BPF_LD | BPF_IMM | BPF_DW, dst, BPF_PSEUDO_MAP_FD, 0, fd),	\
-	OP(0, 0, 0, 0, 0)
+	OP(BPF_LD | BPF_IMM | BPF_DW, dst, BPF_PSEUDO_MAP_FD, 0, fd)
+#define NEXT			OP(0, 0, 0, 0, 0)
 #define CALL(helper)		OP(BPF_JMP | BPF_CALL, 0, 0, 0, helper)
 #define JUMP_IF_0(reg, off)	OP(BPF_JMP | BPF_JEQ | BPF_K, reg, 0, off, 0)
 #define EXIT			OP(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
-/* r0 = &records[*(u32 *)(fp - 4)], or the program ends, @left insns ahead */
-#define LOOKUP(map, left)						\
-	LOAD_MAP(1, map),						\
-	MOV(2, 10), ADD_IMM(2, -4),					\
-	CALL(BPF_FUNC_map_lookup_elem), JUMP_IF_0(0, left)
-
-static int load_program(FIXTURE_DATA(exact_bpf) *self, bool by_id)
+static int load_program(struct _test_data_exact_bpf *self, bool by_id)
 {
 	const struct bpf_insn get_stack[] = {
 		MOV(1, 6), MOV(2, 7), ADD_IMM(2, offsetof(struct record, ips)),
@@ -97,16 +94,19 @@ static int load_program(FIXTURE_DATA(exact_bpf) *self, bool by_id)
 		CALL(BPF_FUNC_get_stack),
 	};
 	const struct bpf_insn get_stackid[] = {
-		MOV(1, 6), LOAD_MAP(2, self->stacks),
+		MOV(1, 6), LOAD_MAP(2, self->stacks), NEXT,
 		MOV_IMM(3, BPF_F_USER_STACK), MOV_IMM(4, 0),
 		CALL(BPF_FUNC_get_stackid),
 	};
 	struct bpf_insn prog[] = {
 		MOV(6, 1), MOV_IMM(1, 0), STORE32(10, -4, 1),
-		LOOKUP(self->map, 22),
+		/* r0 = &records[*(u32 *)(fp - 4)], or on to the exit */
+		LOAD_MAP(1, self->map), NEXT, MOV(2, 10), ADD_IMM(2, -4),
+		CALL(BPF_FUNC_map_lookup_elem), JUMP_IF_0(0, 22),
 		MOV_IMM(1, 1), FETCH_ADD(0, 0, 1), ADD_IMM(1, 1),
 		STORE32(10, -4, 1),
-		LOOKUP(self->map, 12),
+		LOAD_MAP(1, self->map), NEXT, MOV(2, 10), ADD_IMM(2, -4),
+		CALL(BPF_FUNC_map_lookup_elem), JUMP_IF_0(0, 12),
 		MOV(7, 0),
 		LOAD(1, 6, code_bpf_ip), STORE(7, offsetof(struct record, ip), 1),
 		LOAD(1, 6, code_bpf_sp), STORE(7, offsetof(struct record, sp), 1),
@@ -126,7 +126,7 @@ static int load_program(FIXTURE_DATA(exact_bpf) *self, bool by_id)
 	};
 	unsigned int call = ARRAY_SIZE(prog) - 9;
 
-	_Static_assert(sizeof(get_stack) == sizeof(get_stackid), "six slots");
+	static_assert(sizeof(get_stack) == sizeof(get_stackid), "six slots");
 	memcpy(prog + call, by_id ? get_stackid : get_stack, sizeof(get_stack));
 	return bpf(BPF_PROG_LOAD, &attr);
 }
@@ -157,10 +157,10 @@ FIXTURE_SETUP(exact_bpf)
 
 	if (missing)
 		SKIP(return, "%s", missing);
+	if (access("/proc/sys/kernel/unprivileged_bpf_disabled", F_OK))
+		SKIP(return, "no bpf() (CONFIG_BPF_SYSCALL)");
 	self->map = make_map(BPF_MAP_TYPE_ARRAY, sizeof(struct record),
 			     NR_RECORDS, BPF_F_MMAPABLE);
-	if (self->map < 0 && errno == ENOSYS)
-		SKIP(return, "no bpf() (CONFIG_BPF_SYSCALL)");
 	ASSERT_LE(0, self->map);
 	self->stacks = make_map(BPF_MAP_TYPE_STACK_TRACE, BPF_STACK * 8,
 				NR_STACKS, 0);
@@ -197,7 +197,7 @@ static __u64 stack_length(const __u64 *ips)
 }
 
 /* Returns whether there was a stack to judge. */
-static bool judge(FIXTURE_DATA(exact_bpf) *self, struct record *record,
+static bool judge(struct _test_data_exact_bpf *self, struct record *record,
 		  bool by_id)
 {
 	__u32 id = (__u32)record->ret;
@@ -238,7 +238,7 @@ TEST_F_TIMEOUT(exact_bpf, recursion, 120)
 	/* Two stacks in one hash bucket: the map keeps the first. */
 	printf("# %llu without a stack\n", missed);
 	EXPECT_LE(missed, variant->by_id ? taken / 4 : 0);
-	EXPECT_EXACT(&self->verdicts, SAMPLES);
+	expect_exact(_metadata, &self->verdicts, SAMPLES);
 }
 
 TEST_HARNESS_MAIN

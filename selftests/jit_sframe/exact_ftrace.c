@@ -12,6 +12,7 @@
 
 #include "jit.h"
 #include "kselftest_harness.h"
+#include "expect.h"
 
 #define TRACEFS		"/sys/kernel/tracing/"
 #define EVENT		TRACEFS "events/signal/signal_generate/"
@@ -64,7 +65,7 @@ static const struct insn *after_syscall(const struct function *fn)
 	return &fn->insns[fn->nr_insns - 1];
 }
 
-static void judge(FIXTURE_DATA(exact_ftrace) *self, const __u64 *ips, __u64 nr)
+static void judge(struct _test_data_exact_ftrace *self, const __u64 *ips, __u64 nr)
 {
 	const struct level *leaf = &self->jit.chain.levels[3];
 	const struct insn *insn = after_syscall(leaf->fn);
@@ -74,7 +75,7 @@ static void judge(FIXTURE_DATA(exact_ftrace) *self, const __u64 *ips, __u64 nr)
 }
 
 /* " =>  <address>" after a line "<user stack trace>" */
-static void judge_trace(FIXTURE_DATA(exact_ftrace) *self, FILE *trace)
+static void judge_trace(struct _test_data_exact_ftrace *self, FILE *trace)
 {
 	__u64 ips[MAX_ENTRIES], nr = 0;
 	bool stack = false;
@@ -137,7 +138,7 @@ TEST_F_TIMEOUT(exact_ftrace, system_call_from_jit_code, 90)
 	judge_trace(self, trace);
 	fclose(trace);
 	verdicts_print(&self->verdicts);
-	EXPECT_EXACT(&self->verdicts, RUNS);
+	expect_exact(_metadata, &self->verdicts, RUNS);
 }
 
 TEST_HARNESS_MAIN

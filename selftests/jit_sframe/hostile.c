@@ -68,12 +68,12 @@ static __u32 pick(__u64 *random, __u32 below)
 	return (__u32)(*random >> 33) % below;
 }
 
-static struct section *section(FIXTURE_DATA(hostile) *self)
+static struct section *section(struct _test_data_hostile *self)
 {
 	return &self->jit.area.slots[0];
 }
 
-static int register_area(FIXTURE_DATA(hostile) *self, __u32 flags)
+static int register_area(struct _test_data_hostile *self, __u32 flags)
 {
 	struct jit_sframe_register reg = area_registration(&self->jit.area);
 
@@ -141,7 +141,7 @@ static void count_stack(const struct sample *sample, void *arg)
 }
 
 /* One walk in each context. */
-static void walk(FIXTURE_DATA(hostile) *self)
+static void walk(struct _test_data_hostile *self)
 {
 	__u64 before, took;
 	int i;
@@ -160,7 +160,7 @@ static void walk(FIXTURE_DATA(hostile) *self)
 		self->longest = took;
 }
 
-static void restore(FIXTURE_DATA(hostile) *self)
+static void restore(struct _test_data_hostile *self)
 {
 	memcpy(self->jit.area.head, self->pristine, self->used);
 }
@@ -201,7 +201,7 @@ static void mutate_field(__u64 *random, void *field, unsigned int width)
 	memcpy(field, &value, width);
 }
 
-static void mutate_live(FIXTURE_DATA(hostile) *self)
+static void mutate_live(struct _test_data_hostile *self)
 {
 	struct jit_sframe_area *head = self->jit.area.head;
 	__u32 size = (__u32)self->jit.area.size, offset;
@@ -223,7 +223,7 @@ static void mutate_live(FIXTURE_DATA(hostile) *self)
 	head->live = JIT_SFRAME_LIVE(pick(&self->random, 16), offset);
 }
 
-static void mutate_header(FIXTURE_DATA(hostile) *self)
+static void mutate_header(struct _test_data_hostile *self)
 {
 	static const struct {
 		__u8 at, width;
@@ -237,12 +237,12 @@ static void mutate_header(FIXTURE_DATA(hostile) *self)
 		     fields[i].width);
 }
 
-static struct sframe_index *any_index(FIXTURE_DATA(hostile) *self)
+static struct sframe_index *any_index(struct _test_data_hostile *self)
 {
 	return section_index(section(self), pick(&self->random, LEVELS));
 }
 
-static void mutate_index(FIXTURE_DATA(hostile) *self)
+static void mutate_index(struct _test_data_hostile *self)
 {
 	struct sframe_index *entry = any_index(self);
 
@@ -263,7 +263,7 @@ static void mutate_index(FIXTURE_DATA(hostile) *self)
 }
 
 /* The first bytes of some function's attribute and rows. */
-static void mutate_rows(FIXTURE_DATA(hostile) *self)
+static void mutate_rows(struct _test_data_hostile *self)
 {
 	struct section *sec = section(self);
 	__u8 *rows = (__u8 *)section_index(sec, sec->capacity);
@@ -290,7 +290,7 @@ static void mutate_rows(FIXTURE_DATA(hostile) *self)
 	mutate_field(&self->random, rows + at, 1 << pick(&self->random, 3));
 }
 
-static void mutate(FIXTURE_DATA(hostile) *self)
+static void mutate(struct _test_data_hostile *self)
 {
 	switch (pick(&self->random, 8)) {
 	case 0:
@@ -309,7 +309,7 @@ static void mutate(FIXTURE_DATA(hostile) *self)
 }
 
 static void expect_sound(struct __test_metadata *_metadata,
-			 FIXTURE_DATA(hostile) *self, __u64 walks)
+			 struct _test_data_hostile *self, __u64 walks)
 {
 	printf("# %llu walks: %llu immediate and %llu deferred stacks, longest %llu us\n",
 	       walks, self->stacks[0], self->stacks[1], self->longest / 1000);
@@ -411,7 +411,7 @@ TEST_F_TIMEOUT(hostile, huge_counts, 120)
 
 static void *scribble(void *arg)
 {
-	FIXTURE_DATA(hostile) *self = arg;
+	struct _test_data_hostile *self = arg;
 	__u64 random = 2463534242ULL;
 	__u8 *base = (__u8 *)self->jit.area.head;
 

@@ -106,7 +106,6 @@ const char *jit_missing(void)
 	case -EINVAL:
 		return "kernel without PR_JIT_SFRAME";
 	case -EPERM:
-	case -ENOSYS:
 		return "prctl(PR_JIT_SFRAME) is filtered";
 	default:
 		/* A fault of what is to be tested is for a test to report. */

@@ -64,15 +64,6 @@ __u64 now_ns(void);
 int jit_sample(struct jit *jit, struct verdicts *verdicts, bool deferred,
 	       __u64 samples, unsigned int seconds);
 
-/* All judged samples were exact, and there were enough. */
-#define EXPECT_EXACT(verdicts, at_least)				\
-do {									\
-	EXPECT_EQ(0, (verdicts)->astray);				\
-	EXPECT_EQ(0, (verdicts)->wrong);				\
-	EXPECT_EQ(0, (verdicts)->shorter);				\
-	EXPECT_LE(at_least, (verdicts)->samples);			\
-} while (0)
-
 /* A chain of all shapes, native ones not among them. */
 extern const enum shape jit_shapes[];
 extern const unsigned int jit_nr_shapes;

@@ -8,6 +8,7 @@
 
 #include "jit.h"
 #include "kselftest_harness.h"
+#include "expect.h"
 
 #define SPIN		20
 #define SAMPLES		1000
@@ -58,7 +59,7 @@ do {									\
 do {									\
 	ASSERT_EQ(0, jit_sample(&self->jit, &self->verdicts,		\
 				variant->deferred, SAMPLES, SECONDS));	\
-	EXPECT_EXACT(&self->verdicts, SAMPLES);				\
+	expect_exact(_metadata, &self->verdicts, SAMPLES);				\
 } while (0)
 
 /* An FDE without rows: the walk ends there, frame pointers or not. */

@@ -5,6 +5,7 @@
  */
 #include "jit.h"
 #include "kselftest_harness.h"
+#include "expect.h"
 
 #define LEVELS		10
 #define SPIN		20
@@ -93,7 +94,7 @@ static struct jit_sframe_register registration(const struct section *sec,
 	return reg;
 }
 
-static int append_all(FIXTURE_DATA(static_area) *self)
+static int append_all(struct _test_data_static_area *self)
 {
 	unsigned int i;
 	int ret = 0;
@@ -113,7 +114,7 @@ TEST_F_TIMEOUT(static_area, section, 90)
 	ASSERT_EQ(0, jit_sframe_register(&reg));
 	ASSERT_EQ(0, jit_sample(&self->jit, &self->verdicts, variant->deferred,
 				SAMPLES, SECONDS));
-	EXPECT_EXACT(&self->verdicts, SAMPLES);
+	expect_exact(_metadata, &self->verdicts, SAMPLES);
 }
 
 /* More rows than a live area's function may have: one for each instruction. */
@@ -140,7 +141,7 @@ TEST_F_TIMEOUT(static_area, many_rows, 90)
 	ASSERT_EQ(0, jit_sframe_register(&reg));
 	ASSERT_EQ(0, jit_sample(&self->jit, &self->verdicts, variant->deferred,
 				SAMPLES, SECONDS));
-	EXPECT_EXACT(&self->verdicts, SAMPLES);
+	expect_exact(_metadata, &self->verdicts, SAMPLES);
 }
 
 /* The same bytes describe a second copy of the text, by a second mapping. */
@@ -168,10 +169,10 @@ TEST_F_TIMEOUT(static_area, text_elsewhere, 90)
 	ASSERT_EQ(0, jit_sframe_register(&reg));
 	ASSERT_EQ(0, jit_sample(&self->jit, &self->verdicts, variant->deferred,
 				SAMPLES, SECONDS));
-	EXPECT_EXACT(&self->verdicts, SAMPLES);
+	expect_exact(_metadata, &self->verdicts, SAMPLES);
 	ASSERT_EQ(0, jit_sample(&other, &self->verdicts, variant->deferred,
 				SAMPLES, SECONDS));
-	EXPECT_EXACT(&self->verdicts, SAMPLES);
+	expect_exact(_metadata, &self->verdicts, SAMPLES);
 	munmap(memory, SECTION_SIZE);
 	jit_destroy(&other);
 }

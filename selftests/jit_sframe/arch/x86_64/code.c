@@ -34,45 +34,6 @@ const __s8 code_sframe_fixed_fp, code_sframe_fixed_ra = -8;
 const unsigned int code_bad_frame_regs[] = { DWARF_RSP, 16, 17, 0xffff };
 const unsigned int code_nr_bad_frame_regs = 4;
 
-/*
- *	code_call_on_stack:
- *	  push %rbp; push %rbx; push %r12 ... %r15
- *	  mov %rsp,%rbx; mov %rcx,%rsp; xor %ebp,%ebp
- *	  call *%rax
- *	code_call_on_stack_return:
- *	  mov %rbx,%rsp; pop ...; ret
- *
- * RBX is preserved by every function here, as the psABI has it.
- */
-asm(".pushsection .text\n"
-    ".globl code_call_on_stack, code_call_on_stack_return\n"
-    ".type code_call_on_stack, @function\n"
-    "code_call_on_stack:\n"
-    "	push %rbp\n"
-    "	push %rbx\n"
-    "	push %r12\n"
-    "	push %r13\n"
-    "	push %r14\n"
-    "	push %r15\n"
-    "	mov %rdi, %rax\n"
-    "	mov %rsi, %rdi\n"
-    "	mov %rdx, %rsi\n"
-    "	mov %rsp, %rbx\n"
-    "	mov %rcx, %rsp\n"
-    "	xor %ebp, %ebp\n"
-    "	call *%rax\n"
-    "code_call_on_stack_return:\n"
-    "	mov %rbx, %rsp\n"
-    "	pop %r15\n"
-    "	pop %r14\n"
-    "	pop %r13\n"
-    "	pop %r12\n"
-    "	pop %rbx\n"
-    "	pop %rbp\n"
-    "	ret\n"
-    ".size code_call_on_stack, .-code_call_on_stack\n"
-    ".popsection\n");
-
 struct assembler {
 	struct function *fn;
 	__u8 *at;
