@@ -99,7 +99,8 @@ Outcome& outcome(std::vector<Outcome>& outcomes, const std::string& label)
     return outcomes.back();
 }
 
-// The stack as the profile has it, outermost first, with the names of its time.
+// The stack as the profile has it, outermost first, with the names of its time; what
+// is below main() is left out.
 std::vector<judge::Frame> named_stack(const judge::Sample& sample, const judge::Record& record, const judge::Symbols& symbols)
 {
     std::vector<judge::Frame> stack;
@@ -111,6 +112,8 @@ std::vector<judge::Frame> named_stack(const judge::Sample& sample, const judge::
             stack.push_back({"[freed code]", judge::Origin::compiled});
         else
             stack.push_back({symbols.name(address), judge::Origin::native});
+        if (stack.back().name == "main")
+            stack.erase(stack.begin(), stack.end() - 1);
     }
     return stack;
 }
@@ -183,7 +186,7 @@ bool print_outcomes(const std::vector<Outcome>& outcomes, const Options& options
     for (const Outcome& result : outcomes) {
         double mean = result.tally.samples ? static_cast<double>(result.frames) / static_cast<double>(result.tally.samples) : 0;
         std::printf("%s: true stacks of %.1f frames on average, %llu at most, judged from the interrupted instruction to main()\n"
-                    "  not judged: %llu samples outside JIT code, frames below main(); %llu lost by perf, %llu deferred chains never came\n",
+                    "  not judged: %llu samples outside JIT code, and frames below main(); %llu lost by perf, %llu deferred chains never came\n",
                     result.label.c_str(), mean, static_cast<unsigned long long>(result.deepest),
                     static_cast<unsigned long long>(result.outside), static_cast<unsigned long long>(result.lost),
                     static_cast<unsigned long long>(result.chains_missing));

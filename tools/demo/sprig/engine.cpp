@@ -57,7 +57,7 @@ Engine::Engine(Program& program, const EngineOptions& options)
     versions_.reserve(1 << 16);
     EmitOptions emit;
     emit.new_site = [this] { return contexts_.add_site(); };
-    lazy_ = install(-1, Tier::lazy, "(compile)", emit_lazy_stub(emit));
+    lazy_ = install(-1, Tier::lazy, "compile", emit_lazy_stub(emit));
     function_values_ = std::make_unique<Closure[]>(program.functions.size());
     for (std::size_t slot = 0; slot < program.functions.size(); slot++) {
         function_values_[slot].slot = static_cast<std::int64_t>(slot);
@@ -111,8 +111,9 @@ Context* Engine::enter_context(const std::uintptr_t* frame, std::uintptr_t retur
     return contexts_.child(context, contexts_.native_site(return_address));
 }
 
-int Engine::install(int slot, Tier tier, const std::string& name, Emitted emitted)
+int Engine::install(int slot, Tier tier, const std::string& function, Emitted emitted)
 {
+    const std::string name = options_.program + ':' + function;
     std::size_t size = emitted.code.size();
     std::uintptr_t start = memory_.allocate(size);
     if (start == 0)

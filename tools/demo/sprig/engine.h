@@ -35,6 +35,7 @@ struct Version {
 };
 
 struct EngineOptions {
+    std::string program = "sprig";      // goes before every name that is published
     std::size_t code_size = 128 << 10;
     std::size_t contexts = 4 << 20;       // 128 bytes each, once used
     std::int32_t optimize_after = 50;   // entries of baseline code
@@ -81,7 +82,7 @@ public:
     Context* enter_context(const std::uintptr_t* frame, std::uintptr_t return_address);
 
 private:
-    int install(int slot, Tier tier, const std::string& name, Emitted emitted);
+    int install(int slot, Tier tier, const std::string& function, Emitted emitted);
     EmitOptions emit_options();
     void replace(std::int64_t slot, int version);
     void evict_coldest(std::int64_t hot);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -106,6 +107,7 @@ Options parse_options(int argc, char** argv)
     if (optind + 1 != argc)
         throw std::runtime_error("one program, please; see --help");
     options.program = argv[optind];
+    options.engine.program = std::filesystem::path(options.program).stem();
     return options;
 }
 
