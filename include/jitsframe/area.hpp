@@ -42,8 +42,11 @@ struct AreaOptions {
 	/**
 	 * Address space to reserve, in bytes, at most 4 GiB; rounded up to pages.
 	 * Memory is taken only as it is written. This is what the area can grow
-	 * to: a section and its successor must fit, so count about 4 times 16
-	 * bytes + rows (3 to 8 bytes each) for each function alive at once.
+	 * to: a section and its successor must fit. Each takes 23 bytes and 3 to
+	 * 8 for each row of a function, so count twice that for each function
+	 * alive at once, and twice that again for flips to be rare. When no
+	 * successor fits, publish says area_full, and goes on saying it until
+	 * something is retired.
 	 */
 	std::uint64_t reserve_bytes = 64ull << 20;
 	/** Functions that the first section has room for before it must flip. */

@@ -150,7 +150,7 @@ std::size_t encode_fde(const Abi &abi, const FunctionRows &function, std::size_t
 
 /** One function of a section: for build_section() and from decode(). */
 struct Function {
-	std::uint64_t start = 0; /**< Address, or offset from the text's start if text-relative. */
+	std::uint64_t start = 0; /**< Address. */
 	std::uint32_t size = 0;  /**< Bytes of code. 0: retired. */
 	bool signal = false;
 	bool pauth_key_b = false;
@@ -174,8 +174,9 @@ enum class StartEncoding : std::uint8_t {
 
 /**
  * Build a whole static section from `functions`, sorted by start as it goes.
- * `address` is where the section will lie (unused if text-relative). More than
- * `rows_per_fde` rows (at most 65535) are split into several FDEs. Allocates.
+ * `address` is where the section will lie; if text-relative, the text's start.
+ * More than `rows_per_fde` rows (at most 65535) are split into several FDEs.
+ * Allocates.
  * Errors: invalid_rows, overlap (two functions), invalid_argument (too big).
  */
 [[nodiscard]] Result<std::vector<std::byte>>
@@ -209,8 +210,9 @@ struct Section {
 
 /**
  * Take a section apart and check every byte of it. Rules are as the bytes state
- * them, see normalised(). `address` is where the section lies (or lay); with `text_relative`, starts are offsets from the text. Bounded by
- * the section's length, whatever it holds. Allocates.
+ * them, see normalised(). `address` is where the section lies (or lay); with
+ * `text_relative`, it is the text's start. Bounded by the section's length,
+ * whatever it holds. Allocates.
  * Errors: malformed (Error::at: byte offset), unsupported (another version,
  * byte order or machine).
  */
@@ -231,8 +233,8 @@ struct Found {
 
 /**
  * Look `pc` up with the decoder that the kernel uses. The section is plain
- * memory that no one writes; for a live one see Area. not_found if it says
- * nothing of the PC; malformed if what it read on the way is broken. Does not
+ * memory that no one writes; for a live one see Area. `address` as in decode().
+ * not_found if it says nothing of the PC; malformed if what it read on the way is broken. Does not
  * allocate; signal safe.
  */
 [[nodiscard]] Result<Found> lookup(std::span<const std::byte> section, std::uint64_t address,

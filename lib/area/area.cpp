@@ -455,19 +455,21 @@ Room Area::Impl::room_for(std::span<const Publication> functions,
 	return need;
 }
 
-/* Put a block of place's capacity where the live one is not. */
+/*
+ * Put a block of place's capacity where the live one is not: at the bottom or at
+ * the top of the area, in turn, so that the room between is never in pieces.
+ */
 bool Area::Impl::fit(SectionPlace &place) const noexcept
 {
 	const std::uint64_t bytes = place.bytes();
-	const std::uint64_t live_at = section_.exists() ? section_.place().offset : bytes_;
-	const std::uint64_t live_end = section_.exists() ? live_at + section_.place().bytes() : bytes_;
+	const bool bottom_taken = section_.exists() && section_.place().offset == blocks_at;
+	const std::uint64_t low = bottom_taken ? blocks_at + section_.place().bytes() : blocks_at;
+	const std::uint64_t high =
+		section_.exists() && !bottom_taken ? section_.place().offset : bytes_;
 
-	if (bytes <= live_at - blocks_at)
-		place.offset = blocks_at;
-	else if (bytes <= bytes_ - live_end)
-		place.offset = live_end;
-	else
+	if (high - low < bytes)
 		return false;
+	place.offset = bottom_taken ? high - bytes : low;
 	return true;
 }
 

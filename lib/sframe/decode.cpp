@@ -182,9 +182,10 @@ private:
 		format::IndexEntry entry;
 
 		std::memcpy(&entry, section_.data() + at, sizeof(entry));
-		function.start = static_cast<std::uint64_t>(entry.start);
-		if (!text_relative_)
-			function.start += address_ + (header_.flags & format::flag_pcrel ? at : 0);
+		if (text_relative_ && header_.flags & format::flag_pcrel)
+			return malformed("text-relative starts cannot count from the field", 3);
+		function.start = static_cast<std::uint64_t>(entry.start) + address_ +
+				 (header_.flags & format::flag_pcrel ? at : 0);
 		function.size = entry.size;
 		return attributes(entry.fre_off, function);
 	}

@@ -80,15 +80,7 @@ std::vector<const Function *> sorted_by_start(std::span<const Function> function
 
 std::uint64_t origin_of(StartEncoding starts, std::uint64_t address, std::size_t entry_at) noexcept
 {
-	switch (starts) {
-	case StartEncoding::section:
-		return address;
-	case StartEncoding::field:
-		return address + entry_at;
-	case StartEncoding::text_relative:
-		break;
-	}
-	return 0;
+	return starts == StartEncoding::field ? address + entry_at : address;
 }
 
 } // namespace

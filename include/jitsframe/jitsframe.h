@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file jitsframe.h
+ * jitsframe in C: rows, areas, the four moves. C11, and C++.
+ *
+ * A JIT maps an area for each window of code, once, and publishes in it how
+ * the frames of each function look, before the function can run. No call here
+ * but the creation and the end of an area makes a system call (several
+ * producers may sleep on their mutex), and none throws.
+ *
+ * Functions return JITSFRAME_OK (0) or another enum jitsframe_code. The last
+ * argument of those that can fail, which may be NULL, receives what failed and
+ * why. A null handle is JITSFRAME_INVALID_ARGUMENT where there is a code to
+ * return, and harmless where there is none.
+ */
+#ifndef JITSFRAME_H
+#define JITSFRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#define JITSFRAME_NOEXCEPT noexcept
+#else
+#define JITSFRAME_NOEXCEPT
+#endif
+
+/** Kinds of failure, as jitsframe::Code. */
+enum jitsframe_code {
+	JITSFRAME_OK = 0,
+	JITSFRAME_INVALID_ARGUMENT = 1, /**< The caller broke a documented rule. */
+	JITSFRAME_INVALID_ROWS = 2,     /**< Rows out of order, outside the function, not encodable. */
+	JITSFRAME_OUTSIDE_TEXT = 3,     /**< The code is not inside the area's text range. */
+	JITSFRAME_OVERLAP = 4,          /**< Other live code is already published there. */
+	JITSFRAME_NOT_FOUND = 5,        /**< Nothing live starts at, or covers, that address. */
+	JITSFRAME_AREA_FULL = 6,        /**< The reserved area has no room for another section. */
+	JITSFRAME_NO_MEMORY = 7,        /**< The system gave no memory or address space. */
+	JITSFRAME_MALFORMED = 8,        /**< Bytes that are not a valid SFrame V3 section. */
+	JITSFRAME_UNSUPPORTED = 9,      /**< Valid, but not something this build or kernel does. */
+	JITSFRAME_SYSTEM = 10           /**< A system call failed; see os_errno. */
+};
+
+/** One failure. Strings are static and never NULL. */
+struct jitsframe_error {
+	enum jitsframe_code code;
+	int os_errno;     /**< errno, or 0. */
+	const char *what; /**< The operation. */
+	const char *why;  /**< The rule that was broken. */
+	uint64_t at;      /**< The offending number, as `why` says; or 0. */
+};
+
+/** Write the error as text into buffer, cut at size bytes with the NUL; returns the whole length. */
+size_t jitsframe_error_format(const struct jitsframe_error *error, char *buffer,
+			      size_t size) JITSFRAME_NOEXCEPT;
+
+/** The machines whose frames can be described. */
+enum jitsframe_arch {
+	JITSFRAME_ARCH_HOST = 0, /**< The one this library was built for. */
+	JITSFRAME_ARCH_X86_64 = 1,
+	JITSFRAME_ARCH_AARCH64 = 2
+};
+
+/* --- rows ---------------------------------------------------------------- */
+
+/** What a rule counts from. */
+enum jitsframe_base {
+	JITSFRAME_BASE_NONE = 0, /**< RA: the ABI's own place. FP: still in its register. */
+	JITSFRAME_BASE_CFA = 1,
+	JITSFRAME_BASE_REG = 2
+};
+
+/** Base + offset bytes, and if deref what memory holds there. */
+struct jitsframe_rule {
+	enum jitsframe_base base;
+	bool deref;
+	uint16_t reg; /**< DWARF number, with JITSFRAME_BASE_REG. */
+	int32_t offset;
+};
+
+/** What holds from `offset` bytes into the function on, until the next row. */
+struct jitsframe_row {
+	uint32_t offset;
+	bool outermost; /**< Nothing called this: the stack ends here. */
+	bool ra_signed; /**< AArch64: the saved RA carries a pointer authentication code. */
+	struct jitsframe_rule cfa;
+	struct jitsframe_rule ra;
+	struct jitsframe_rule fp;
+};
+
+/**
+ * The rows of one function, made step by step; reusable for the next. Every
+ * `at` is the code offset, in bytes, of the first instruction behind the step.
+ * A broken rule is remembered and reported when the rows are published, or by
+ * jitsframe_rows_error(). Not thread safe.
+ */
+struct jitsframe_rows;
+
+/** Begins with the frame at a function's entry. NULL: no memory. */
+struct jitsframe_rows *jitsframe_rows_new(enum jitsframe_arch arch) JITSFRAME_NOEXCEPT;
+void jitsframe_rows_free(struct jitsframe_rows *rows) JITSFRAME_NOEXCEPT;
+/** Begin anew with the entry row. */
+void jitsframe_rows_clear(struct jitsframe_rows *rows) JITSFRAME_NOEXCEPT;
+/** Begin anew with no row: for jitsframe_rows_row(), or a function that is outermost. */
+void jitsframe_rows_clear_all(struct jitsframe_rows *rows) JITSFRAME_NOEXCEPT;
+/** SP went down a word and reg is there now; the frame pointer is noted as saved. */
+void jitsframe_rows_push(struct jitsframe_rows *rows, uint32_t at, uint16_t reg) JITSFRAME_NOEXCEPT;
+/** SP went up a word, reg has its caller's value again. */
+void jitsframe_rows_pop(struct jitsframe_rows *rows, uint32_t at, uint16_t reg) JITSFRAME_NOEXCEPT;
+/** SP changed by bytes; down is negative. */
+void jitsframe_rows_move_sp(struct jitsframe_rows *rows, uint32_t at,
+			    int32_t bytes) JITSFRAME_NOEXCEPT;
+/** The caller's FP is saved at SP + sp_offset. */
+void jitsframe_rows_save_fp(struct jitsframe_rows *rows, uint32_t at,
+			    int32_t sp_offset) JITSFRAME_NOEXCEPT;
+/** FP has its caller's value again. */
+void jitsframe_rows_restore_fp(struct jitsframe_rows *rows, uint32_t at) JITSFRAME_NOEXCEPT;
+/** AArch64: the RA is saved at SP + sp_offset. */
+void jitsframe_rows_save_ra(struct jitsframe_rows *rows, uint32_t at,
+			    int32_t sp_offset) JITSFRAME_NOEXCEPT;
+/** AArch64: the RA is in x30 again. */
+void jitsframe_rows_restore_ra(struct jitsframe_rows *rows, uint32_t at) JITSFRAME_NOEXCEPT;
+/** AArch64: the RA is signed from here on, or no longer. */
+void jitsframe_rows_sign_ra(struct jitsframe_rows *rows, uint32_t at,
+			    bool is_signed) JITSFRAME_NOEXCEPT;
+/** FP = SP + sp_offset now, and the CFA counts from FP. */
+void jitsframe_rows_set_fp(struct jitsframe_rows *rows, uint32_t at,
+			   int32_t sp_offset) JITSFRAME_NOEXCEPT;
+/** The CFA counts from SP again; SP = CFA - cfa_distance. */
+void jitsframe_rows_cfa_from_sp(struct jitsframe_rows *rows, uint32_t at,
+				int32_t cfa_distance) JITSFRAME_NOEXCEPT;
+/** The frame is as at the function's entry: at the ret. */
+void jitsframe_rows_entry(struct jitsframe_rows *rows, uint32_t at) JITSFRAME_NOEXCEPT;
+/** Keep the present state (one is kept) ... */
+void jitsframe_rows_remember(struct jitsframe_rows *rows) JITSFRAME_NOEXCEPT;
+/** ... and return to it: the code behind an epilogue in the middle. */
+void jitsframe_rows_recall(struct jitsframe_rows *rows, uint32_t at) JITSFRAME_NOEXCEPT;
+/** From here on nothing is above this frame. */
+void jitsframe_rows_outermost(struct jitsframe_rows *rows, uint32_t at) JITSFRAME_NOEXCEPT;
+/** A row as it is. */
+void jitsframe_rows_row(struct jitsframe_rows *rows,
+			const struct jitsframe_row *row) JITSFRAME_NOEXCEPT;
+/** The function is a signal trampoline. */
+void jitsframe_rows_signal(struct jitsframe_rows *rows, bool on) JITSFRAME_NOEXCEPT;
+/** AArch64: return addresses are signed with key B. */
+void jitsframe_rows_pauth_key_b(struct jitsframe_rows *rows, bool on) JITSFRAME_NOEXCEPT;
+/** Rows describe a block of so many bytes that repeats (PC-mask); 0: they do not. */
+void jitsframe_rows_repeat_block(struct jitsframe_rows *rows, uint8_t bytes) JITSFRAME_NOEXCEPT;
+/** The first broken rule; error->at is a code offset. */
+enum jitsframe_code jitsframe_rows_error(const struct jitsframe_rows *rows,
+					 struct jitsframe_error *error) JITSFRAME_NOEXCEPT;
+
+/* --- areas --------------------------------------------------------------- */
+
+#define JITSFRAME_NO_FRAME_REG UINT32_MAX
+
+/** How to make an area: jitsframe_options_init() first, then set what differs. */
+struct jitsframe_options {
+	size_t struct_size;         /**< Set by jitsframe_options_init(). */
+	uint64_t text_start;        /**< First address of the code window. */
+	uint64_t text_size;         /**< Its bytes; not 0. */
+	uint64_t reserve_bytes;     /**< Address space to grow into, at most 4 GiB. 64 MiB. */
+	uint32_t initial_functions; /**< Room before the first growth. 256. */
+	uint32_t frame_reg;         /**< DWARF number, or JITSFRAME_NO_FRAME_REG. */
+	const char *owner;          /**< For people, cut at 31 bytes; or NULL. */
+	enum jitsframe_arch arch;   /**< JITSFRAME_ARCH_HOST. */
+	bool several_producers;     /**< Any thread may publish, one after the other. false. */
+	bool fp_fallback;           /**< Frame pointers where the area says nothing. true. */
+	bool register_with_kernel;  /**< true. */
+};
+
+/** Set the defaults named above. */
+void jitsframe_options_init(struct jitsframe_options *options) JITSFRAME_NOEXCEPT;
+
+/** How an area stands with the kernel. */
+enum jitsframe_registration {
+	JITSFRAME_REGISTERED = 0,
+	JITSFRAME_NOT_ASKED = 1,
+	JITSFRAME_KERNEL_LACKS = 2, /**< This kernel has no PR_JIT_SFRAME. */
+	JITSFRAME_BLOCKED = 3,      /**< A sandbox forbids the prctl. */
+	JITSFRAME_REFUSED = 4       /**< The kernel said no; see os_errno. */
+};
+
+struct jitsframe_status {
+	enum jitsframe_registration registration;
+	int os_errno;
+	const char *why; /**< Static, for people. */
+};
+
+/** What a reader finds for a PC. */
+struct jitsframe_found {
+	uint64_t start;
+	uint32_t size;
+	bool signal;
+	bool pauth_key_b;
+	struct jitsframe_row row; /**< Its offset is not told: 0. */
+};
+
+/** One function for jitsframe_publish_all(). */
+struct jitsframe_publication {
+	uint64_t start;
+	uint32_t size;
+	const struct jitsframe_rows *rows;
+};
+
+/** A shared area; threads, fork and lifetimes as jitsframe::Area in area.hpp. */
+struct jitsframe_area;
+
+/**
+ * Map, name and register an area. That the kernel cannot or will not register
+ * is no error, see jitsframe_area_status(). NULL on error: INVALID_ARGUMENT,
+ * NO_MEMORY, SYSTEM.
+ */
+struct jitsframe_area *jitsframe_area_new(const struct jitsframe_options *options,
+					  struct jitsframe_error *error) JITSFRAME_NOEXCEPT;
+/** Unregister and unmap. No producer or reader may be inside. */
+void jitsframe_area_free(struct jitsframe_area *area) JITSFRAME_NOEXCEPT;
+struct jitsframe_status
+jitsframe_area_status(const struct jitsframe_area *area) JITSFRAME_NOEXCEPT;
+
+/**
+ * Make size bytes of code at start known, before they can run. INVALID_ROWS,
+ * OUTSIDE_TEXT, OVERLAP, AREA_FULL, INVALID_ARGUMENT.
+ */
+enum jitsframe_code jitsframe_publish(struct jitsframe_area *area, uint64_t start, uint32_t size,
+				      const struct jitsframe_rows *rows,
+				      struct jitsframe_error *error) JITSFRAME_NOEXCEPT;
+/** The same for count functions, sorted by start, with at most one flip: all or none. */
+enum jitsframe_code jitsframe_publish_all(struct jitsframe_area *area,
+					  const struct jitsframe_publication *functions,
+					  size_t count,
+					  struct jitsframe_error *error) JITSFRAME_NOEXCEPT;
+/** Code was made again at the start of a live function. As publish, and NOT_FOUND. */
+enum jitsframe_code jitsframe_replace(struct jitsframe_area *area, uint64_t start, uint32_t size,
+				      const struct jitsframe_rows *rows,
+				      struct jitsframe_error *error) JITSFRAME_NOEXCEPT;
+/** The function at start is gone. NOT_FOUND. */
+enum jitsframe_code jitsframe_retire(struct jitsframe_area *area, uint64_t start,
+				     struct jitsframe_error *error) JITSFRAME_NOEXCEPT;
+/** Every function that starts in the range is gone; returns how many there were. */
+uint32_t jitsframe_retire_range(struct jitsframe_area *area, uint64_t start,
+				uint64_t size) JITSFRAME_NOEXCEPT;
+/** What a reader finds for pc. Signal safe. NOT_FOUND, MALFORMED. */
+enum jitsframe_code jitsframe_lookup(const struct jitsframe_area *area, uint64_t pc,
+				     struct jitsframe_found *found,
+				     struct jitsframe_error *error) JITSFRAME_NOEXCEPT;
+/** The mapping; starts with struct jit_sframe_area of linux/jit_sframe.h. */
+const void *jitsframe_area_address(const struct jitsframe_area *area) JITSFRAME_NOEXCEPT;
+uint64_t jitsframe_area_size(const struct jitsframe_area *area) JITSFRAME_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* JITSFRAME_H */
