@@ -209,7 +209,7 @@ Row normalised(const Abi &abi, Row row) noexcept
 Error check_rows(const Abi &abi, std::uint32_t size, const FunctionRows &function) noexcept
 {
 	const auto &rows = function.rows;
-	const std::uint32_t bound = function.repeat_block ? function.repeat_block : size;
+	const std::uint32_t bound = function.repeat_block ? std::min<std::uint32_t>(function.repeat_block, size) : size;
 
 	if (function.pauth_key_b && abi.arch != Arch::aarch64)
 		return bad_row("pointer authentication is AArch64's", 0);

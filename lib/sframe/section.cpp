@@ -102,7 +102,10 @@ Result<std::vector<std::byte>> build_section(const Abi &abi, std::span<const Fun
 		builder.add(*function);
 
 	const std::size_t index_bytes = builder.index.size() * sizeof(format::IndexEntry);
-	const std::size_t fre_at = format::aligned_index_offset + index_bytes;
+	/* binutils takes "from the field" to mean behind the header, whatever sfh_fdeoff says. */
+	const std::uint32_t fdeoff = starts == StartEncoding::field ? 0 : format::aligned_fdeoff;
+	const std::size_t index_at = sizeof(format::Header) + fdeoff;
+	const std::size_t fre_at = index_at + index_bytes;
 	if (fre_at + builder.fres.size() > std::numeric_limits<std::uint32_t>::max())
 		return Error{Code::invalid_argument, 0, "build section", "larger than 4 GiB",
 			     fre_at + builder.fres.size()};
@@ -120,7 +123,7 @@ Result<std::vector<std::byte>> build_section(const Abi &abi, std::span<const Fun
 		.num_fdes = static_cast<std::uint32_t>(builder.index.size()),
 		.num_fres = builder.num_fres,
 		.fre_len = static_cast<std::uint32_t>(builder.fres.size()),
-		.fdeoff = format::aligned_fdeoff,
+		.fdeoff = fdeoff,
 		.freoff = static_cast<std::uint32_t>(fre_at - sizeof(format::Header)),
 	};
 	std::vector<std::byte> out(fre_at + builder.fres.size());
@@ -128,7 +131,7 @@ Result<std::vector<std::byte>> build_section(const Abi &abi, std::span<const Fun
 	std::memcpy(out.data(), &header, sizeof(header));
 	for (std::size_t i = 0; i < builder.index.size(); i++) {
 		const std::size_t at =
-			format::aligned_index_offset + i * sizeof(format::IndexEntry);
+			index_at + i * sizeof(format::IndexEntry);
 		format::IndexEntry entry = builder.index[i];
 
 		entry.start -= static_cast<std::int64_t>(origin_of(starts, address, at));
