@@ -17,10 +17,13 @@
  *   append    attributes and FREs, index entry,  load-acquire sfh_num_fdes, then
  *             sfh_num_fres, sfh_fre_len, then    the index entry, then the rows
  *             store-release sfh_num_fdes
- *   retire    one 64-bit store of {0, any} to    load-acquire of the 64-bit word
- *             the word at offset 8 of the entry  at offset 8; size 0: no entry
- *   retarget  attributes and FREs, then one      load-acquire of the same word,
- *             64-bit store-release of the word   then the rows it leads to
+ *   retire    one 64-bit store of the word at    load-acquire of the 64-bit word
+ *             offset 8 of the entry: {0, offset  at offset 8; size 0: no entry
+ *             of attributes without FREs}
+ *   retarget  attributes and FREs, then          load-acquire of the same word,
+ *             sfh_num_fres, sfh_fre_len, then    then sfh_fre_len, then the
+ *             one 64-bit store-release of the    rows it leads to
+ *             word
  *   flip      a whole new section where the      load-acquire live, read what is
  *             live one does not reach, then      needed into locals, read
  *             store-release live, generation+1   barrier, load live again: start
