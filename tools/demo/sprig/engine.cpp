@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "engine.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -223,13 +222,15 @@ void Engine::evict_coldest(std::int64_t hot)
 // calls says which those are: this is a safepoint, so it is complete.
 void Engine::free_unreachable()
 {
-    std::vector<int> active;
-    for (const Context* context = state_.context; context; context = context->parent)
-        active.push_back(contexts_.site(context).version);
+    safepoint_++;
+    for (const Context* context = state_.context; context; context = context->parent) {
+        if (int version = contexts_.site(context).version; version != no_version)
+            versions_[version].active_at = safepoint_;
+    }
     std::erase_if(retired_, [&](int id) {
-        if (std::find(active.begin(), active.end(), id) != active.end())
-            return false;
         Version& version = versions_[id];
+        if (version.active_at == safepoint_)
+            return false;
         publisher_.retire(version.start);
         version.freed = now();
         memory_.free(version.start, version.size);

@@ -32,6 +32,7 @@ struct Version {
     std::uint64_t published;
     std::uint64_t freed;                // UINT64_MAX: still there
     std::vector<AheadRange> ahead;
+    std::uint64_t active_at = 0;        // the last safepoint at which a frame of it was found
 };
 
 struct EngineOptions {
@@ -105,6 +106,7 @@ private:
     std::vector<std::uint8_t> ever_used_;   // by granule, to count reuse
     int lazy_ = 0;
     unsigned compilations_ = 0;
+    std::uint64_t safepoint_ = 0;
     std::uint64_t random_;
     EngineCounts counts_;
     const void* root_frame_ = nullptr;
