@@ -155,7 +155,8 @@ void verdicts_judge_stack(struct verdicts *verdicts, __u64 ip, __u64 sp,
 		break;
 	}
 	/* Native code in a prologue is nothing that this is to get right. */
-	if (chain->levels[level].fn->native && !insn->framed)
+	if ((chain->levels[level].fn->native && !insn->framed) ||
+	    insn->unsettled)
 		return;
 
 	nr_truth = true_stack(chain, level, ip, truth);

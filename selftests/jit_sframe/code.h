@@ -44,12 +44,14 @@ struct row {
  * @offset: of the instruction in its function
  * @sp_to_cfa: CFA - SP
  * @framed: a walk by frame pointers is right here
+ * @unsettled: what a walk is to find depends on what the function did before
  * @spin: the spin in front of the instruction whose state this is
  */
 struct insn {
 	__u32 offset;
 	__s32 sp_to_cfa;
 	bool framed;
+	bool unsettled;
 	bool spin;
 };
 

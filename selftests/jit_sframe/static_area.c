@@ -117,7 +117,7 @@ TEST_F_TIMEOUT(static_area, section, 90)
 	expect_exact(_metadata, &self->verdicts, SAMPLES);
 }
 
-/* More rows than a live area's function may have: one for each instruction. */
+/* More rows than a live area's function may have: one for each byte. */
 TEST_F_TIMEOUT(static_area, many_rows, 90)
 {
 	struct function *fn = &self->jit.fns[1];
@@ -125,14 +125,14 @@ TEST_F_TIMEOUT(static_area, many_rows, 90)
 	struct jit_sframe_register reg;
 	unsigned int i, row = 0;
 
-	for (i = 0; i < fn->nr_insns; i++) {
-		if (row + 1 < fn->nr_rows &&
-		    fn->rows[row + 1].start == fn->insns[i].offset)
+	ASSERT_LE(fn->size, MAX_ROWS);
+	for (i = 0; i < fn->size; i++) {
+		if (row + 1 < fn->nr_rows && fn->rows[row + 1].start == i)
 			row++;
 		rows[i] = fn->rows[row];
-		rows[i].start = fn->insns[i].offset;
+		rows[i].start = i;
 	}
-	fn->nr_rows = fn->nr_insns;
+	fn->nr_rows = fn->size;
 	memcpy(fn->rows, rows, fn->nr_rows * sizeof(*rows));
 	ASSERT_LT(JIT_SFRAME_MAX_LIVE_ROWS, fn->nr_rows);
 

@@ -41,6 +41,7 @@ struct assembler {
 	struct row row;		/* the rule now */
 	__s32 sp_to_cfa;	/* the truth now */
 	bool framed;
+	bool unsettled;
 };
 
 static __u32 offset(const struct assembler *a)
@@ -83,6 +84,7 @@ static void mark(struct assembler *a)
 	insn->offset = offset(a);
 	insn->sp_to_cfa = a->sp_to_cfa;
 	insn->framed = a->framed;
+	insn->unsettled = a->unsettled;
 	if (fn->nr_rows && same_rule(&fn->rows[fn->nr_rows - 1], &a->row))
 		return;
 	a->row.start = insn->offset;
@@ -535,6 +537,8 @@ void code_emit_handler(struct function *fn, void *at, __u32 spin)
 	memcpy(add + 3, &rip, 4);
 	add[7] = 2;
 	insn(&a, add, sizeof(add));
+	/* From here on the context does not say what was interrupted. */
+	a.unsettled = true;
 	pop_rbp(&a);
 	INSN(&a, 0xc3);
 	end(&a);
