@@ -74,17 +74,21 @@ static const struct insn *find_insn(const struct function *fn, __u64 ip)
 
 enum where { ELSEWHERE, ASTRAY, IN_LEVEL };
 
-static enum where find_level(const struct chain *chain, __u64 ip, __u64 sp,
-			     unsigned int *level, const struct insn **insn)
+static enum where find_level(const struct chain *chain, __u64 ip,
+			     const __u64 *regs, unsigned int *level,
+			     const struct insn **insn)
 {
 	enum where where = ELSEWHERE;
 	unsigned int i;
+	__u64 sp;
 
 	for (i = 0; i < chain->nr_levels; i++) {
 		*insn = find_insn(chain->levels[i].fn, ip);
 		if (!*insn)
 			continue;
 		where = ASTRAY;
+		sp = regs[chain->levels[i].fn->own_stack ? code_reg_frame :
+							   code_reg_sp];
 		if (!chain->levels[i].cfa ||
 		    sp + (*insn)->sp_to_cfa == chain->levels[i].cfa) {
 			*level = i;
@@ -137,15 +141,15 @@ static void show(struct verdicts *verdicts, __u64 sp, const __u64 *truth,
 	show_stack("taken", ips, nr);
 }
 
-void verdicts_judge_stack(struct verdicts *verdicts, __u64 ip, __u64 sp,
-			  const __u64 *ips, __u64 nr)
+static void judge(struct verdicts *verdicts, __u64 ip, const __u64 *regs,
+		  const __u64 *ips, __u64 nr)
 {
 	const struct chain *chain = verdicts->chain;
 	__u64 truth[MAX_LEVELS + 2];
 	const struct insn *insn;
 	unsigned int level, nr_truth;
 
-	switch (find_level(chain, ip, sp, &level, &insn)) {
+	switch (find_level(chain, ip, regs, &level, &insn)) {
 	case ELSEWHERE:
 		return;
 	case ASTRAY:
@@ -170,13 +174,21 @@ void verdicts_judge_stack(struct verdicts *verdicts, __u64 ip, __u64 sp,
 		verdicts->shorter++;
 	else
 		verdicts->wrong++;
-	show(verdicts, sp, truth, nr_truth, ips, nr);
+	show(verdicts, regs[code_reg_sp], truth, nr_truth, ips, nr);
+}
+
+void verdicts_judge_stack(struct verdicts *verdicts, __u64 ip, __u64 sp,
+			  const __u64 *ips, __u64 nr)
+{
+	__u64 regs[CODE_NR_REGS] = {};
+
+	regs[code_reg_sp] = sp;
+	judge(verdicts, ip, regs, ips, nr);
 }
 
 void verdicts_judge(const struct sample *sample, void *arg)
 {
-	verdicts_judge_stack(arg, sample->ip, sample->regs[code_reg_sp],
-			     sample->ips, sample->nr);
+	judge(arg, sample->ip, sample->regs, sample->ips, sample->nr);
 }
 
 void verdicts_print(const struct verdicts *verdicts)

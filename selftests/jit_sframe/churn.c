@@ -371,7 +371,7 @@ TEST_F_TIMEOUT(churn, code_made_again, 240)
 		if (!in_place)
 			flip(self->churn);
 		pthread_mutex_unlock(&self->churn->lock);
-		run_sampled(self, SLICE / 8);
+		run_sampled(self, SLICE / 32);
 		rounds++;
 	}
 	printf("# made %llu times\n", rounds);

@@ -63,6 +63,8 @@ struct insn {
  * @signal: a signal frame
  * @flexible: rows are flexible
  * @no_rows: the FDE has no rows: outermost
+ * @own_stack: return addresses are on a stack of the language's own, which
+ *	code_frame_reg() points to: it takes SP's place in all that is said here
  * @native: no area describes it: it is walked by frame pointers
  * @nr_rows: number of @rows
  * @rows: in order
@@ -78,6 +80,7 @@ struct function {
 	bool signal;
 	bool flexible;
 	bool no_rows;
+	bool own_stack;
 	bool native;
 	unsigned int nr_rows;
 	struct row rows[MAX_ROWS];
@@ -124,6 +127,15 @@ void code_emit_realigned(struct function *fn, void *at, const void *callee,
 /* FP-based with code_frame_reg() in place of FP; FP is left alone. */
 void code_emit_frame_reg(struct function *fn, void *at, const void *callee,
 			 __u32 spin);
+/*
+ * Return addresses on a stack apart from the native one. The first enters: it
+ * has a native frame, and its second argument is where that stack starts. It
+ * and the second call functions made by the second.
+ */
+void code_emit_enter_own_stack(struct function *fn, void *at,
+			       const void *callee, __u32 spin);
+void code_emit_own_stack(struct function *fn, void *at, const void *callee,
+			 __u32 spin);
 /* Blocks of one pattern, as a procedure linkage table has them; leaf. */
 void code_emit_blocks(struct function *fn, void *at, unsigned int nr_blocks,
 		      __u32 spin);
@@ -157,9 +169,9 @@ void code_call_on_stack(__u64 entry, __u64 counter, __u64 address,
 extern const char code_call_on_stack_return[];
 
 /* Registers that samples carry: sample_regs_user, and where each lands. */
-#define CODE_NR_REGS	3
+#define CODE_NR_REGS	2
 extern const __u64 code_regs_mask;
-extern const unsigned int code_reg_fp, code_reg_sp, code_reg_ip;
+extern const unsigned int code_reg_sp, code_reg_frame;
 
 /* Byte offsets in the registers a BPF perf_event program sees. */
 extern const unsigned int code_bpf_ip, code_bpf_sp;

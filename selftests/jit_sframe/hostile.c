@@ -285,7 +285,7 @@ static void mutate_rows(struct _test_data_hostile *self)
 		at = pick(&self->random, len);
 		break;
 	}
-	if (at + 4 > len)
+	if (at > len - 4)
 		at = pick(&self->random, len - 4);
 	mutate_field(&self->random, rows + at, 1 << pick(&self->random, 3));
 }

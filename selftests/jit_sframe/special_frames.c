@@ -186,6 +186,37 @@ TEST_F_TIMEOUT(special_frames, frame_register, 90)
 	EXPECT_ALL_EXACT();
 }
 
+/*
+ * Return addresses on a stack of the language's own, native code below it: the
+ * way back to the native stack is that SP did not change meanwhile.
+ */
+TEST_F_TIMEOUT(special_frames, own_return_stack, 90)
+{
+	struct jit *jit = &self->jit;
+	__u64 stack[64];
+	unsigned int i;
+
+	BEGIN(JIT_SFRAME_FRAME_REG | JIT_SFRAME_NO_FP_FALLBACK);
+	code_emit_enter_own_stack(&jit->fns[0], jit_slot(jit, 0),
+				  jit_slot(jit, 1), SPIN);
+	code_emit_own_stack(&jit->fns[1], jit_slot(jit, 1), jit_slot(jit, 2),
+			    SPIN);
+	code_emit_own_stack(&jit->fns[2], jit_slot(jit, 2), jit_slot(jit, 1),
+			    SPIN);
+	chain_plan(&jit->chain, jit->fns, 3, 8);
+	for (i = 1; i < 8; i++) {
+		const struct function *fn = &jit->fns[2 - i % 2];
+
+		jit->chain.levels[i].fn = fn;
+		jit->chain.levels[i].cfa = (__u64)(stack + i - 1);
+		jit->chain.levels[i].return_to = fn->start + fn->return_offset;
+	}
+	jit->chain.counter = 6;
+	jit->chain.address = (__u64)stack;
+	ASSERT_EQ(0, jit_publish(jit));
+	EXPECT_ALL_EXACT();
+}
+
 /* A function with one row too many is not described; with one fewer it is. */
 TEST_F_TIMEOUT(special_frames, too_many_rows, 90)
 {

@@ -11,6 +11,7 @@
 
 #include "../../code.h"
 
+#define DWARF_RAX	0
 #define DWARF_RBP	6
 #define DWARF_RSP	7
 #define DWARF_R10	10
@@ -20,9 +21,8 @@
 #define FLEX_REG(reg)		((reg) << 3 | 1)
 #define FLEX_REG_DEREF(reg)	((reg) << 3 | 3)
 
-const __u64 code_regs_mask = 1ULL << PERF_REG_X86_BP | 1ULL << PERF_REG_X86_SP |
-			     1ULL << PERF_REG_X86_IP;
-const unsigned int code_reg_fp = 0, code_reg_sp = 1, code_reg_ip = 2;
+const __u64 code_regs_mask = 1ULL << PERF_REG_X86_SP | 1ULL << PERF_REG_X86_R12;
+const unsigned int code_reg_sp = 0, code_reg_frame = 1;
 
 /* struct pt_regs: r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi ... */
 const unsigned int code_bpf_ip = 16 * 8, code_bpf_sp = 19 * 8;
@@ -449,6 +449,98 @@ void code_emit_frame_reg(struct function *fn, void *at, const void *callee,
 	moved(&a, -8);
 	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 8);
 	INSN(&a, 0xc3);
+	end(&a);
+}
+
+/*
+ *	lea 1f(%rip),%rax
+ *	jmp callee
+ * 1:
+ */
+static void own_stack_call(struct assembler *a, const void *callee)
+{
+	__u8 *after_lea;
+	__u8 jump[5] = { 0xe9 };
+	__s32 rel;
+
+	INSN(a, 0x48, 0x8d, 0x05, 0x00, 0x00, 0x00, 0x00);
+	after_lea = a->at;
+	spin(a);
+	mark(a);
+	rel = (__s32)((__u64)callee - (__u64)(a->at + sizeof(jump)));
+	memcpy(jump + 1, &rel, sizeof(rel));
+	emit(a, jump, sizeof(jump));
+	rel = (__s32)(a->at - after_lea);
+	memcpy(after_lea - 4, &rel, sizeof(rel));
+	a->fn->return_offset = offset(a);
+}
+
+/*
+ *	push %r12			CFA=rsp+8
+ *	mov %rsi,%r12			CFA=rsp+16	FP=*(c-16)
+ *	...
+ *	pop %r12
+ *	ret				CFA=rsp+8
+ */
+void code_emit_enter_own_stack(struct function *fn, void *at,
+			       const void *callee, __u32 spin)
+{
+	struct assembler a;
+
+	begin(&a, fn, at, spin);
+	fn->flexible = true;
+	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 8);
+	INSN(&a, 0x41, 0x54);
+	moved(&a, 8);
+	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 16, 0, 2, -16);
+	INSN(&a, 0x49, 0x89, 0xf4);
+	own_stack_call(&a, callee);
+	INSN(&a, 0x41, 0x5c);
+	moved(&a, -8);
+	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 8);
+	INSN(&a, 0xc3);
+	end(&a);
+}
+
+/*
+ *	mov %rax,(%r12)			CFA=r12+0	RA=rax
+ *	add $8,%r12			CFA=r12+0	RA=rax
+ *	test %edi,%edi			CFA=r12-8	RA=*(r12-8)	FP=r12-8
+ *	jz 1f
+ *	dec %edi
+ *	...
+ * 1:	sub $8,%r12			CFA=r12-8	RA=*(r12-8)	FP=r12-8
+ *	jmp *(%r12)			CFA=r12+0	RA=*(r12+0)
+ *
+ * FP stands for R12.
+ */
+void code_emit_own_stack(struct function *fn, void *at, const void *callee,
+			 __u32 spin)
+{
+	struct assembler a;
+	__u8 *jump;
+
+	begin(&a, fn, at, spin);
+	fn->flexible = true;
+	fn->own_stack = true;
+	fn->call_depth = -8;
+	a.sp_to_cfa = 0;
+	FLEXIBLE(&a, FLEX_REG(DWARF_R12), 0, FLEX_REG(DWARF_RAX), 0);
+	INSN(&a, 0x49, 0x89, 0x04, 0x24);
+	INSN(&a, 0x49, 0x83, 0xc4, 0x08);
+	a.sp_to_cfa = -8;
+	FLEXIBLE(&a, FLEX_REG(DWARF_R12), -8, FLEX_REG_DEREF(DWARF_R12), -8,
+		 FLEX_REG(DWARF_R12), -8);
+	INSN(&a, 0x85, 0xff);
+	INSN(&a, 0x74, 0x00);
+	jump = a.at;
+	INSN(&a, 0xff, 0xcf);
+	own_stack_call(&a, callee);
+	jump[-1] = (__u8)(a.at - jump);
+	INSN(&a, 0x49, 0x83, 0xec, 0x08);
+	a.sp_to_cfa = 0;
+	FLEXIBLE(&a, FLEX_REG(DWARF_R12), 0, FLEX_REG_DEREF(DWARF_R12), 0);
+	INSN(&a, 0x41, 0xff, 0x24, 0x24);
 	end(&a);
 }
 
