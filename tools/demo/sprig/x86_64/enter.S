@@ -10,7 +10,6 @@
 	.text
 	.globl	sprig_enter
 	.type	sprig_enter, @function
-	.globl	sprig_enter_return
 sprig_enter:
 	.cfi_startproc
 	pushq	%rbp
@@ -28,7 +27,7 @@ sprig_enter:
 	movq	%rsi, %rbx
 	movq	%rdx, %r12
 	movq	%rbp, %rdi
-	leaq	sprig_enter_return(%rip), %rsi
+	leaq	.Lreturn(%rip), %rsi
 	call	sprig_enter_context
 	movq	%rax, %r15
 	movq	%rbx, %r10
@@ -40,7 +39,7 @@ sprig_enter:
 	movq	40(%r12), %r9
 	movq	(%rbx), %rax
 	call	*STATE_ENTRY(%r14,%rax,8)
-sprig_enter_return:
+.Lreturn:
 	addq	$8, %rsp
 	popq	%r15
 	popq	%r14
