@@ -122,7 +122,8 @@ struct FunctionRows {
 	bool pauth_key_b = false; /**< AArch64: signed with key B. */
 	/**
 	 * Not 0: the code is a repetition of blocks of this many bytes, such
-	 * as a PLT, and row offsets count from a block's start (PC-mask, 2.3.3.1).
+	 * as a PLT, and row offsets count from a block's start (PC-mask, 2.3.3.1)
+	 * and lie inside the first.
 	 */
 	std::uint8_t repeat_block = 0;
 };

@@ -4,6 +4,7 @@
 
 #include "format.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
@@ -209,7 +210,8 @@ Row normalised(const Abi &abi, Row row) noexcept
 Error check_rows(const Abi &abi, std::uint32_t size, const FunctionRows &function) noexcept
 {
 	const auto &rows = function.rows;
-	const std::uint32_t bound = function.repeat_block ? std::min<std::uint32_t>(function.repeat_block, size) : size;
+	const std::uint32_t bound =
+		function.repeat_block ? std::min<std::uint32_t>(function.repeat_block, size) : size;
 
 	if (function.pauth_key_b && abi.arch != Arch::aarch64)
 		return bad_row("pointer authentication is AArch64's", 0);

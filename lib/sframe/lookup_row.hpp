@@ -36,7 +36,8 @@ Found found_from(const Section &sec, const Fde &fde, const struct sframe_row &ro
 	Row out;
 
 	out.outermost = row.outermost;
-	out.ra_signed = row.ra_mangled;
+	/* x86-64 signs nothing, so the bit means nothing there. */
+	out.ra_signed = row.ra_mangled && arch == Arch::aarch64;
 	out.cfa = rule_from(row.cfa);
 	out.ra = rule_from(row.ra);
 	out.fp = rule_from(row.fp);

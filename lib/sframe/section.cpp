@@ -130,8 +130,7 @@ Result<std::vector<std::byte>> build_section(const Abi &abi, std::span<const Fun
 
 	std::memcpy(out.data(), &header, sizeof(header));
 	for (std::size_t i = 0; i < builder.index.size(); i++) {
-		const std::size_t at =
-			index_at + i * sizeof(format::IndexEntry);
+		const std::size_t at = index_at + i * sizeof(format::IndexEntry);
 		format::IndexEntry entry = builder.index[i];
 
 		entry.start -= static_cast<std::int64_t>(origin_of(starts, address, at));

@@ -135,7 +135,8 @@ Function random_function(const Abi &abi, Random &random, std::uint64_t start)
 	if (random.below(16) == 0)
 		return function; /* outermost throughout */
 	if (random.below(8) == 0)
-		function.repeat_block = static_cast<std::uint8_t>(1 + random.below(std::min<std::uint64_t>(255, function.size)));
+		function.repeat_block = static_cast<std::uint8_t>(
+			1 + random.below(std::min<std::uint64_t>(255, function.size)));
 
 	const std::uint32_t bound = function.repeat_block ? function.repeat_block : function.size;
 	const std::uint64_t rows = random.below(12) == 0 && !function.repeat_block
