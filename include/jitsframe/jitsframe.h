@@ -4,9 +4,9 @@
  * jitsframe in C: rows, areas, the four moves. C11, and C++.
  *
  * A JIT maps an area for each window of code, once, and publishes in it how
- * the frames of each function look, before the function can run. No call here
- * but the creation and the end of an area makes a system call (several
- * producers may sleep on their mutex), and none throws.
+ * the frames of each function look, before the function can run. Publishing
+ * makes no system call (several producers may sleep on their mutex) and
+ * allocates nothing, but for jitsframe_publish_all(). Nothing here throws.
  *
  * Functions return JITSFRAME_OK (0) or another enum jitsframe_code. The last
  * argument of those that can fail, which may be NULL, receives what failed and

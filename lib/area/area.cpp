@@ -154,7 +154,8 @@ private:
 	}
 
 	[[nodiscard]] Error check(const Publication &function) const noexcept;
-	[[nodiscard]] Error check_free(const Publication &function, const Dropped &except,
+	[[nodiscard]] Error check_free(const Publication &function, std::uint32_t first,
+				       const Dropped &except,
 				       bool *blocked_by_tombstone) const noexcept;
 	[[nodiscard]] Error publish_one(const Publication &function) noexcept;
 	[[nodiscard]] bool try_append(std::span<const Publication> functions) noexcept;
@@ -240,13 +241,11 @@ Error Area::Impl::check(const Publication &function) const noexcept
 /*
  * Does the live section let `function` be there? An entry whose start lies
  * inside it must go, dead or not: a search would land on it. If only dead ones
- * are in the way, a flip gets rid of them.
+ * are in the way, a flip gets rid of them. `first`: section_.lower_bound().
  */
-Error Area::Impl::check_free(const Publication &function, const Dropped &except,
-			     bool *blocked_by_tombstone) const noexcept
+Error Area::Impl::check_free(const Publication &function, std::uint32_t first,
+			     const Dropped &except, bool *blocked_by_tombstone) const noexcept
 {
-	const std::uint32_t first = section_.lower_bound(function.start);
-
 	if (first && !except.contains(first - 1) &&
 	    function.start - section_.start(first - 1) < section_.size(first - 1))
 		return failed(Code::overlap, "publish", "live code reaches into it",
@@ -299,12 +298,11 @@ bool Area::Impl::try_retarget(const Publication &function, std::uint32_t i) noex
 
 Error Area::Impl::publish_one(const Publication &function) noexcept
 {
+	const std::uint32_t i = section_.lower_bound(function.start);
 	bool blocked = false;
 
-	if (Error error = check_free(function, {}, &blocked))
+	if (Error error = check_free(function, i, {}, &blocked))
 		return error;
-
-	const std::uint32_t i = section_.lower_bound(function.start);
 	if (i == section_.entries() && try_append({&function, 1}))
 		return {};
 	if (i < section_.entries() && section_.start(i) == function.start && !blocked &&
@@ -345,7 +343,8 @@ Error Area::Impl::publish_all(std::span<const Publication> functions) noexcept
 	if (functions.size() == 1)
 		return publish_one(functions[0]);
 	for (const Publication &function : functions)
-		if (Error error = check_free(function, {}, &blocked))
+		if (Error error = check_free(function, section_.lower_bound(function.start), {},
+					     &blocked))
 			return error;
 	if (section_.lower_bound(functions[0].start) == section_.entries() && try_append(functions))
 		return {};
@@ -378,7 +377,7 @@ Error Area::Impl::replace(const Publication &function) noexcept
 			      function.start);
 
 	const Dropped old = function_at(i);
-	if (Error error = check_free(function, old, &blocked))
+	if (Error error = check_free(function, i, old, &blocked))
 		return error;
 	if (old.end - old.first == 1 && !blocked && try_retarget(function, i))
 		return {};

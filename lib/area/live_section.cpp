@@ -62,29 +62,24 @@ std::uint64_t SectionPlace::bytes() const noexcept
 	return align_up(end - offset, block_align);
 }
 
-std::byte *LiveSection::header(std::size_t field) const noexcept
+inline std::byte *LiveSection::entry(std::uint32_t i) const noexcept
 {
-	return area_ + place_.offset + field;
+	return index_ + std::uint64_t{i} * sizeof(IndexEntry);
 }
 
-std::byte *LiveSection::entry(std::uint32_t i) const noexcept
-{
-	return area_ + place_.index_at() + std::uint64_t{i} * sizeof(IndexEntry);
-}
-
-std::byte *LiveSection::word(std::uint32_t i) const noexcept
+inline std::byte *LiveSection::word(std::uint32_t i) const noexcept
 {
 	return entry(i) + offsetof(IndexEntry, size);
 }
 
-std::byte *LiveSection::note(std::uint32_t i) const noexcept
+inline std::byte *LiveSection::note(std::uint32_t i) const noexcept
 {
-	return area_ + place_.notes_at() + std::uint64_t{i} * note_bytes;
+	return notes_ + std::uint64_t{i} * note_bytes;
 }
 
 std::uint64_t LiveSection::address() const noexcept
 {
-	return reinterpret_cast<std::uint64_t>(area_) + place_.offset;
+	return reinterpret_cast<std::uint64_t>(base_);
 }
 
 std::uint64_t LiveSection::used_bytes() const noexcept
@@ -134,8 +129,11 @@ LiveSection LiveSection::begin(std::byte *area, const SectionPlace &place, const
 {
 	LiveSection section;
 
-	section.area_ = area;
 	section.place_ = place;
+	section.base_ = area + place.offset;
+	section.index_ = area + place.index_at();
+	section.fres_ = area + place.fres_at();
+	section.notes_ = area + place.notes_at();
 
 	const format::Header header = {
 		.magic = format::magic,
@@ -156,7 +154,7 @@ LiveSection LiveSection::begin(std::byte *area, const SectionPlace &place, const
 
 	std::memcpy(bytes.data(), &header, sizeof(header));
 	shared::store_bytes(section.header(0), bytes.data(), bytes.size());
-	shared::store_bytes(area + place.fres_at(), no_rows.data(), no_rows.size());
+	shared::store_bytes(section.fres_, no_rows.data(), no_rows.size());
 	section.fre_len_ = no_rows.size();
 	return section;
 }
@@ -168,7 +166,7 @@ bool LiveSection::write_fde(const std::byte *fde, std::uint32_t bytes) noexcept
 
 	if (place_.fre_bytes - at < bytes)
 		return false;
-	shared::store_bytes(area_ + place_.fres_at() + at, fde, bytes);
+	shared::store_bytes(fres_ + at, fde, bytes);
 	return true;
 }
 
@@ -200,7 +198,7 @@ void LiveSection::stage_copy(const LiveSection &from, std::uint32_t i) noexcept
 	const std::uint32_t bytes = from.fde_bytes(i);
 	std::array<std::byte, max_live_fde_bytes> fde;
 
-	shared::load_bytes(fde.data(), from.area_ + from.place_.fres_at() + (word >> 32), bytes);
+	shared::load_bytes(fde.data(), from.fres_ + (word >> 32), bytes);
 
 	const std::uint32_t rows = static_cast<std::uint32_t>(fde[format::attr_num_fres]) |
 				   static_cast<std::uint32_t>(fde[format::attr_num_fres + 1]) << 8;

@@ -80,14 +80,17 @@ public:
 	void retire(std::uint32_t i) noexcept;
 
 private:
-	[[nodiscard]] std::byte *header(std::size_t field) const noexcept;
+	[[nodiscard]] std::byte *header(std::size_t field) const noexcept { return base_ + field; }
 	[[nodiscard]] std::byte *entry(std::uint32_t i) const noexcept;
 	[[nodiscard]] std::byte *word(std::uint32_t i) const noexcept;
 	[[nodiscard]] std::byte *note(std::uint32_t i) const noexcept;
 	[[nodiscard]] bool write_fde(const std::byte *fde, std::uint32_t bytes) noexcept;
 
-	std::byte *area_ = nullptr;
 	SectionPlace place_{};
+	std::byte *base_ = nullptr; /* the section's header */
+	std::byte *index_ = nullptr;
+	std::byte *fres_ = nullptr;
+	std::byte *notes_ = nullptr;
 	/* What readers see ... */
 	std::uint32_t num_fdes_ = 0;
 	std::uint32_t num_fres_ = 0;

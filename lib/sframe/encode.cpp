@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -17,7 +18,7 @@ namespace {
 constexpr std::uint16_t max_reg = format::max_regs - 1;
 
 struct Words {
-	std::array<std::int64_t, 6> word{}; /* control words are unsigned, offsets signed */
+	std::array<std::int64_t, 6> word; /* control words are unsigned, offsets signed */
 	std::size_t count = 0;
 	bool flex = false;
 
@@ -35,6 +36,21 @@ bool is_slot(const Rule &rule) noexcept
 	return rule.base == Rule::Base::cfa && rule.deref;
 }
 
+/* What need not be said: the ABI's own place, or a register left alone. */
+bool is_own_ra(const Abi &abi, const Rule &ra) noexcept
+{
+	if (ra.base == Rule::Base::none)
+		return true;
+	if (abi.fixed_ra_offset)
+		return is_slot(ra) && ra.offset == abi.fixed_ra_offset;
+	return ra == Rule::in_reg(abi.ra_reg);
+}
+
+bool is_own_fp(const Abi &abi, const Rule &fp) noexcept
+{
+	return fp.base == Rule::Base::none || fp == Rule::in_reg(abi.fp_reg);
+}
+
 /* Can a default FDE say this (3.1)? */
 bool fits_default(const Abi &abi, const Row &row) noexcept
 {
@@ -42,12 +58,13 @@ bool fits_default(const Abi &abi, const Row &row) noexcept
 		return true;
 	if (!is_plain_cfa(abi, row.cfa))
 		return false;
+
+	const bool own_ra = is_own_ra(abi, row.ra), own_fp = is_own_fp(abi, row.fp);
 	if (abi.fixed_ra_offset)
-		return row.ra.base == Rule::Base::none &&
-		       (row.fp.base == Rule::Base::none || is_slot(row.fp));
+		return own_ra && (own_fp || is_slot(row.fp));
 	/* RA is tracked: either both are saved or neither (3.1.2). */
-	if (row.ra.base == Rule::Base::none)
-		return row.fp.base == Rule::Base::none;
+	if (own_ra)
+		return own_fp;
 	return is_slot(row.ra) && is_slot(row.fp);
 }
 
@@ -62,33 +79,34 @@ void add_rule(Words &words, const Rule &rule) noexcept
 	words.add(rule.offset);
 }
 
-Words flex_words(const Row &row) noexcept
+Words flex_words(const Abi &abi, const Row &row) noexcept
 {
+	const bool own_ra = is_own_ra(abi, row.ra), own_fp = is_own_fp(abi, row.fp);
 	Words words;
 
 	words.flex = true;
 	if (row.outermost)
 		return words;
 	add_rule(words, row.cfa);
-	if (row.ra.base != Rule::Base::none)
+	if (!own_ra)
 		add_rule(words, row.ra);
-	else if (row.fp.base != Rule::Base::none)
+	else if (!own_fp)
 		words.add(0); /* padding: RA has no rule of its own */
-	if (row.fp.base != Rule::Base::none)
+	if (!own_fp)
 		add_rule(words, row.fp);
 	return words;
 }
 
-Words default_words(const Row &row) noexcept
+Words default_words(const Abi &abi, const Row &row) noexcept
 {
 	Words words;
 
 	if (row.outermost)
 		return words;
 	words.add(row.cfa.offset);
-	if (row.ra.base != Rule::Base::none)
+	if (!is_own_ra(abi, row.ra))
 		words.add(row.ra.offset);
-	if (row.fp.base != Rule::Base::none)
+	if (!is_own_fp(abi, row.fp))
 		words.add(row.fp.offset);
 	return words;
 }
@@ -127,18 +145,18 @@ unsigned word_size_code(const Words &words) noexcept
 	return all_fit<std::int16_t, std::uint16_t>(words) ? 1 : 2;
 }
 
-/* Little endian, as both ABIs are. */
+/* Little endian, as both ABIs and their hosts are. */
 std::byte *put(std::byte *out, std::uint64_t value, std::size_t bytes) noexcept
 {
-	for (std::size_t i = 0; i < bytes; i++)
-		*out++ = static_cast<std::byte>(value >> (8 * i));
-	return out;
+	static_assert(std::endian::native == std::endian::little);
+	std::memcpy(out, &value, bytes);
+	return out + bytes;
 }
 
 std::byte *encode_row(const Abi &abi, const Row &row, std::uint32_t offset, unsigned fre_type,
 		      bool flex, std::byte *out) noexcept
 {
-	const Words words = flex ? flex_words(row) : default_words(row);
+	const Words words = flex ? flex_words(abi, row) : default_words(abi, row);
 	const unsigned size_code = word_size_code(words);
 	unsigned info = static_cast<unsigned>(words.count) << format::fre_count_shift |
 			size_code << format::fre_size_shift;
@@ -146,7 +164,7 @@ std::byte *encode_row(const Abi &abi, const Row &row, std::uint32_t offset, unsi
 	/* Unused in flexible rows, which name the register themselves. */
 	if (!flex && !row.outermost && row.cfa.reg == abi.sp_reg)
 		info |= format::fre_base_sp;
-	if (row.ra_signed)
+	if (row.ra_signed && !row.outermost)
 		info |= format::fre_mangled_ra;
 	out = put(out, offset, 1u << fre_type);
 	out = put(out, info, 1);
@@ -189,20 +207,14 @@ Error check_row(const Abi &abi, const Row &row, std::size_t index) noexcept
 
 Row normalised(const Abi &abi, Row row) noexcept
 {
-	const Rule own_place = abi.fixed_ra_offset ? Rule::at_cfa(abi.fixed_ra_offset)
-						   : Rule::in_reg(abi.ra_reg);
 	if (row.outermost) {
 		row.cfa = row.ra = row.fp = Rule{};
 		row.ra_signed = false;
 		return row;
 	}
-	if (row.ra == own_place)
+	if (is_own_ra(abi, row.ra))
 		row.ra = Rule{};
-	if (row.fp == Rule::in_reg(abi.fp_reg))
-		row.fp = Rule{};
-	if (row.ra.base == Rule::Base::none)
-		row.ra = Rule{};
-	if (row.fp.base == Rule::Base::none)
+	if (is_own_fp(abi, row.fp))
 		row.fp = Rule{};
 	return row;
 }
@@ -240,7 +252,7 @@ std::size_t encode_fde(const Abi &abi, const FunctionRows &function, std::size_t
 	bool flex = false;
 
 	for (const Row &row : rows)
-		flex = flex || !fits_default(abi, normalised(abi, row));
+		flex = flex || !fits_default(abi, row);
 	if (function.signal)
 		info |= format::info_signal;
 	if (function.pauth_key_b)
@@ -253,7 +265,7 @@ std::size_t encode_fde(const Abi &abi, const FunctionRows &function, std::size_t
 	end = put(end, flex ? format::fde_type_flex : format::fde_type_default, 1);
 	end = put(end, function.repeat_block, 1);
 	for (const Row &row : rows)
-		end = encode_row(abi, normalised(abi, row), row.offset - base, fre_type, flex, end);
+		end = encode_row(abi, row, row.offset - base, fre_type, flex, end);
 	return static_cast<std::size_t>(end - out);
 }
 
