@@ -287,19 +287,18 @@ FIXTURE_TEARDOWN(churn)
 
 static void run_sampled(struct _test_data_churn *self, __u64 ns)
 {
-	__u64 end = now_ns() + ns;
 	int i;
 
 	for (i = 0; i < 2; i++)
 		sampler_start(self->samplers[i]);
-	do {
-		chain_run(&self->jit.chain);
-	} while (now_ns() < end);
+	jit_run(&self->jit, ns);
 	for (i = 0; i < 2; i++)
 		sampler_stop(self->samplers[i]);
 	for (i = 0; i < 2; i++)
 		sampler_drain(self->samplers[i], verdicts_judge,
 			      &self->verdicts[i]);
+	for (i = 0; i < 2; i++)
+		sampler_adapt(self->samplers[i], ns);
 }
 
 static __u64 judged(const struct _test_data_churn *self)
@@ -322,9 +321,10 @@ static void finish(struct __test_metadata *_metadata, struct _test_data_churn *s
 		const struct sampler *sampler = self->samplers[i];
 
 		verdicts_print(&self->verdicts[i]);
-		printf("# %s: %llu lost, %llu without a stack, throttled %llu times\n",
+		printf("# %s: %llu lost, %llu without a stack, throttled %llu times, each %llu us\n",
 		       self->verdicts[i].context, sampler->lost,
-		       sampler->unmatched, sampler->throttled);
+		       sampler->unmatched, sampler->throttled,
+		       sampler->period / 1000);
 		expect_exact(_metadata, &self->verdicts[i], samples / 8);
 	}
 	printf("# %llu samples judged\n", judged(self));

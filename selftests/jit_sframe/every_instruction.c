@@ -11,7 +11,7 @@
 #include "expect.h"
 
 #define SPIN		100
-#define SAMPLES		1500
+#define SAMPLES		800
 #define SECONDS		30
 
 FIXTURE(every_instruction) {

@@ -13,7 +13,7 @@
 
 #define LEVELS		20
 #define SPIN		20
-#define SAMPLES		(4000 * jit_share() / 100)
+#define SAMPLES		(2000 * jit_share() / 100)
 
 FIXTURE(exact) {
 	struct jit jit;

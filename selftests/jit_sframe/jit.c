@@ -16,6 +16,7 @@
 
 /* Nanoseconds of CPU time from sample to sample. */
 #define PERIOD		20000
+#define SLICE		20000000
 
 const enum shape jit_shapes[] = {
 	SHAPE_SP, SHAPE_DYNAMIC, SHAPE_SP_2, SHAPE_FP, SHAPE_SP_4,
@@ -129,6 +130,18 @@ __u64 now_ns(void)
 	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
+void jit_run(const struct jit *jit, __u64 ns)
+{
+	__u64 end = now_ns() + ns;
+	unsigned int i;
+
+	/* Where the clock is not in the vDSO, reading it takes a system call. */
+	do {
+		for (i = 0; i < 32; i++)
+			chain_run(&jit->chain);
+	} while (now_ns() < end);
+}
+
 int jit_sample(struct jit *jit, struct verdicts *verdicts, bool deferred,
 	       __u64 samples, unsigned int seconds)
 {
@@ -145,14 +158,11 @@ int jit_sample(struct jit *jit, struct verdicts *verdicts, bool deferred,
 	if (ret)
 		goto free;
 	while (verdicts->samples < samples && now_ns() < end) {
-		__u64 slice = now_ns() + 20000000;
-
 		sampler_start(sampler);
-		do {
-			chain_run(&jit->chain);
-		} while (now_ns() < slice);
+		jit_run(jit, SLICE);
 		sampler_stop(sampler);
 		sampler_drain(sampler, verdicts_judge, verdicts);
+		sampler_adapt(sampler, SLICE);
 	}
 	verdicts_print(verdicts);
 	if (sampler->lost || sampler->unmatched || sampler->throttled)

@@ -57,6 +57,9 @@ unsigned int jit_share(void);
 
 __u64 now_ns(void);
 
+/* Run the chain again and again, for as long or a little longer. */
+void jit_run(const struct jit *jit, __u64 ns);
+
 /*
  * Run the chain under a sampler of this thread until so many samples have been
  * judged, or until the time is up. 0 or a negative errno.

@@ -15,6 +15,9 @@
 
 #define RING_PAGES	512
 
+/* Where sampler_adapt() stops, in nanoseconds. */
+#define MAX_PERIOD	160000
+
 static void write_sysctl(const char *path, const char *value)
 {
 	int fd = open(path, O_WRONLY);
@@ -27,12 +30,30 @@ static void write_sysctl(const char *path, const char *value)
 	close(fd);
 }
 
+static bool is_set(const char *path, const char *value)
+{
+	char now[16] = {};
+	int fd = open(path, O_RDONLY);
+	bool same = fd >= 0 && read(fd, now, sizeof(now) - 1) > 0 &&
+		    !strncmp(now, value, strlen(value));
+
+	if (fd >= 0)
+		close(fd);
+	return same;
+}
+
+#define MAX_PERCENT	"/proc/sys/kernel/perf_cpu_time_max_percent"
+#define MAX_RATE	"/proc/sys/kernel/perf_event_max_sample_rate"
+
 void sampler_raise_limits(void)
 {
+	/* Each time it is written, the kernel says so in its log. */
+	if (is_set(MAX_PERCENT, "0\n") && is_set(MAX_RATE, "100000\n"))
+		return;
 	/* The rate cannot be written while the CPU time limit is off. */
-	write_sysctl("/proc/sys/kernel/perf_cpu_time_max_percent", "25");
-	write_sysctl("/proc/sys/kernel/perf_event_max_sample_rate", "100000");
-	write_sysctl("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
+	write_sysctl(MAX_PERCENT, "25");
+	write_sysctl(MAX_RATE, "100000");
+	write_sysctl(MAX_PERCENT, "0");
 }
 
 int sampler_open(struct sampler *sampler, pid_t tid, enum trigger trigger,
@@ -58,6 +79,7 @@ int sampler_open(struct sampler *sampler, pid_t tid, enum trigger trigger,
 
 	memset(sampler, 0, sizeof(*sampler));
 	sampler->deferred = deferred;
+	sampler->period = period;
 	sampler->fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1,
 				   PERF_FLAG_FD_CLOEXEC);
 	if (sampler->fd < 0)
@@ -82,12 +104,25 @@ void sampler_close(struct sampler *sampler)
 
 void sampler_start(struct sampler *sampler)
 {
+	sampler->seen = sampler->samples;
 	ioctl(sampler->fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
 void sampler_stop(struct sampler *sampler)
 {
 	ioctl(sampler->fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void sampler_adapt(struct sampler *sampler, __u64 ns)
+{
+	__u64 due = ns / sampler->period;
+
+	/* Not all the time is the sampled thread's own, nor all of it user's. */
+	if (sampler->samples - sampler->seen >= due / 4 ||
+	    sampler->period >= MAX_PERIOD)
+		return;
+	sampler->period *= 2;
+	ioctl(sampler->fd, PERF_EVENT_IOC_PERIOD, &sampler->period);
 }
 
 static void ring_copy(const struct sampler *sampler, __u64 at, void *to,

@@ -34,6 +34,8 @@ enum trigger {
 /**
  * struct sampler - an event and its ring
  * @deferred: stacks come in records of their own
+ * @period: in nanoseconds, or in page faults
+ * @seen: @samples at the last start
  * @samples: samples seen, in JIT code or not
  * @lost: records that the ring had no room for
  * @unmatched: deferred: samples whose stack never came
@@ -46,6 +48,7 @@ struct sampler {
 	size_t ring_size;
 	unsigned int nr_pending;
 	struct sample pending[MAX_PENDING];
+	__u64 period, seen;
 	__u64 samples, lost, unmatched, throttled;
 };
 
@@ -58,6 +61,13 @@ int sampler_open(struct sampler *sampler, pid_t tid, enum trigger trigger,
 void sampler_close(struct sampler *sampler);
 void sampler_start(struct sampler *sampler);
 void sampler_stop(struct sampler *sampler);
+
+/*
+ * After a start, @ns nanoseconds of sampling by the clock and a drain: if too
+ * few samples came, the next interrupt was due before the last one was dealt
+ * with. Let them come half as often.
+ */
+void sampler_adapt(struct sampler *sampler, __u64 ns);
 
 typedef void (*sampler_fn)(const struct sample *sample, void *arg);
 

@@ -11,7 +11,7 @@
 #include "expect.h"
 
 #define SPIN		20
-#define SAMPLES		1000
+#define SAMPLES		400
 #define SECONDS		20
 
 FIXTURE(special_frames) {

@@ -9,7 +9,7 @@
 
 #define LEVELS		10
 #define SPIN		20
-#define SAMPLES		1500
+#define SAMPLES		800
 #define SECONDS		20
 #define SECTION_SIZE	(64UL << 10)
 
