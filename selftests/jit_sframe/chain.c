@@ -15,7 +15,6 @@
 #include "chain.h"
 
 #define STACK_SIZE	0x100000UL
-#define MAX_SHOWN	4
 
 int chain_init(struct chain *chain)
 {

@@ -11,6 +11,9 @@
 
 #define MAX_LEVELS	40
 
+/* Stacks printed because they are not exact. */
+#define MAX_SHOWN	4
+
 /**
  * struct level - a frame of a chain
  * @fn: the function

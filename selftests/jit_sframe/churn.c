@@ -19,7 +19,7 @@
 #define SPIN		20
 #define PERIOD		20000
 #define SLICE		20000000
-#define SECONDS		75
+#define SECONDS		120
 
 #define SAMPLES		(100000ULL * jit_share() / 100)
 #define SAMPLES_AGAIN	(10000ULL * jit_share() / 100)

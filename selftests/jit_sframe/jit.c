@@ -153,6 +153,8 @@ int jit_sample(struct jit *jit, struct verdicts *verdicts, bool deferred,
 		return -ENOMEM;
 	verdicts_init(verdicts, &jit->chain,
 		      deferred ? "deferred" : "immediate");
+	if (jit->quiet)
+		verdicts->shown = MAX_SHOWN;
 	sampler_raise_limits();
 	ret = sampler_open(sampler, 0, TRIGGER_CLOCK, PERIOD, deferred);
 	if (ret)

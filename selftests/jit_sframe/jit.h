@@ -24,6 +24,7 @@
  * @fns: the functions, fns[i] at jit_slot(jit, i)
  * @nr_fns: number of them
  * @chain: of all functions
+ * @quiet: stacks are not meant to be exact: print none
  */
 struct jit {
 	__u8 *text;
@@ -31,6 +32,7 @@ struct jit {
 	struct function fns[MAX_FUNCTIONS];
 	unsigned int nr_fns;
 	struct chain chain;
+	bool quiet;
 };
 
 /* Map text, area and stack; register nothing. 0 or a negative errno. */

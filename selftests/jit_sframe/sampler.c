@@ -16,7 +16,7 @@
 #define RING_PAGES	512
 
 /* Where sampler_adapt() stops, in nanoseconds. */
-#define MAX_PERIOD	160000
+#define MAX_PERIOD	80000
 
 static void write_sysctl(const char *path, const char *value)
 {
