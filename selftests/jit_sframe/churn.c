@@ -321,7 +321,7 @@ static void finish(struct __test_metadata *_metadata, struct _test_data_churn *s
 		const struct sampler *sampler = self->samplers[i];
 
 		verdicts_print(&self->verdicts[i]);
-		printf("# %s: %llu lost, %llu without a stack, throttled %llu times, each %llu us\n",
+		printf("# %s: %llu lost, %llu without a stack, %llu throttles, one in %llu us\n",
 		       self->verdicts[i].context, sampler->lost,
 		       sampler->unmatched, sampler->throttled,
 		       sampler->period / 1000);
