@@ -14,12 +14,8 @@ KERNEL_TREE=$KERNEL_BUILD/src
 KERNEL_STOCK=$KERNEL_BUILD/stock/src
 KERNEL_STORES=$JITSFRAME_CACHE/kernel
 
-# The base's commit must come out the same on every machine.
+# Commit ids must not depend on the user's git configuration.
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
-base_identity=(
-	GIT_AUTHOR_NAME=base GIT_AUTHOR_EMAIL=base@localhost "GIT_AUTHOR_DATE=@1700000000 +0000"
-	GIT_COMMITTER_NAME=base GIT_COMMITTER_EMAIL=base@localhost "GIT_COMMITTER_DATE=@1700000000 +0000"
-)
 
 # tree_git TREE_DIR GIT_ARGUMENT...: git on a checked-out tree that has no .git of its own.
 tree_git() {
@@ -28,15 +24,23 @@ tree_git() {
 	GIT_INDEX_FILE=$tree.index git --git-dir="$store" --work-tree="$tree" "$@"
 }
 
+# sparse GIT_DIR: have trees that this git directory checks out hold only what is compiled.
+sparse() {
+	git --git-dir="$store" config core.sparseCheckout true
+	mkdir -p "$1/info"
+	cmp -s "$JITSFRAME_TOP/tools/kernel/sparse-checkout" "$1/info/sparse-checkout" ||
+		cp "$JITSFRAME_TOP/tools/kernel/sparse-checkout" "$1/info/sparse-checkout"
+}
+
 # check_out COMMIT TREE_DIR: make TREE_DIR hold COMMIT; unchanged files keep their time stamps.
 check_out() {
 	local commit=$1 tree=$2
 	mkdir -p "$tree"
-	if [ ! -e "$tree.index" ]; then
-		progress "checking out the kernel into ${tree#"$JITSFRAME_TOP"/}"
-		tree_git "$tree" read-tree --reset -u "$commit"
-	else
+	sparse "$store"
+	if [ -e "$tree.index" ]; then
 		tree_git "$tree" update-index -q --refresh >/dev/null || true
-		tree_git "$tree" read-tree --reset -u "$commit"
+	else
+		progress "checking out the kernel into ${tree#"$JITSFRAME_TOP"/}"
 	fi
+	tree_git "$tree" read-tree --reset -u "$commit"
 }
