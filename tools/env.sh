@@ -26,7 +26,7 @@ arch_vars() {
 		ARCH_DEBIAN=amd64 ARCH_KERNEL=x86 ARCH_TRIPLET=x86_64-linux-gnu
 		ARCH_IMAGE=arch/x86/boot/bzImage
 		ARCH_QEMU=qemu-system-x86_64 ARCH_QEMU_PACKAGE=qemu-system-x86
-		ARCH_MACHINE=(-M "q35,usb=off" -cpu "max,la57=off")
+		ARCH_MACHINE=(-M "q35,usb=off" -cpu "max,la57=off,arch-capabilities=off")
 		ARCH_CONSOLE=ttyS0
 		# The guest ends by a triple fault, which -no-reboot turns into an exit.
 		ARCH_CMDLINE="reboot=t"
