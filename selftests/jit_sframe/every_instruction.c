@@ -12,7 +12,7 @@
 
 #define SPIN		100
 #define SAMPLES		800
-#define SECONDS		30
+#define SECONDS		60
 
 FIXTURE(every_instruction) {
 	struct jit jit;
@@ -123,7 +123,7 @@ static void sample_all(struct __test_metadata *_metadata,
 	EXPECT_EQ(0, count_missed(self));
 }
 
-TEST_F_TIMEOUT(every_instruction, all_sampled_all_exact, 120)
+TEST_F_TIMEOUT(every_instruction, all_sampled_all_exact, 600)
 {
 	bool leaf = variant->shape == SHAPE_LEAF && !variant->realigned;
 	unsigned int i, spins = 0;

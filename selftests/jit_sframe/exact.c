@@ -48,7 +48,7 @@ FIXTURE_TEARDOWN(exact)
 		jit_destroy(&self->jit);
 }
 
-TEST_F_TIMEOUT(exact, published_before_registration, 120)
+TEST_F_TIMEOUT(exact, published_before_registration, 300)
 {
 	struct verdicts *v = &self->verdicts;
 
@@ -58,7 +58,7 @@ TEST_F_TIMEOUT(exact, published_before_registration, 120)
 	expect_exact(_metadata, v, SAMPLES);
 }
 
-TEST_F_TIMEOUT(exact, published_after_registration, 120)
+TEST_F_TIMEOUT(exact, published_after_registration, 300)
 {
 	struct verdicts *v = &self->verdicts;
 
@@ -72,7 +72,7 @@ TEST_F_TIMEOUT(exact, published_after_registration, 120)
  * The judge can tell: with nothing published, a stack of frames that keep no
  * frame pointer is not exact.
  */
-TEST_F_TIMEOUT(exact, unpublished_is_not, 120)
+TEST_F_TIMEOUT(exact, unpublished_is_not, 300)
 {
 	struct verdicts *v = &self->verdicts;
 

@@ -217,7 +217,7 @@ static bool judge(struct _test_data_exact_bpf *self, struct record *record,
 	return true;
 }
 
-TEST_F_TIMEOUT(exact_bpf, recursion, 120)
+TEST_F_TIMEOUT(exact_bpf, recursion, 300)
 {
 	__u64 end = now_ns() + 20000000000ULL, i, taken, missed = 0;
 

@@ -99,7 +99,7 @@ static void judge_trace(struct _test_data_exact_ftrace *self, FILE *trace)
 		judge(self, ips, nr);
 }
 
-TEST_F_TIMEOUT(exact_ftrace, system_call_from_jit_code, 90)
+TEST_F_TIMEOUT(exact_ftrace, system_call_from_jit_code, 300)
 {
 	const enum shape shapes[] = { SHAPE_SP, SHAPE_SP_4, SHAPE_SP_2 };
 	struct jit *jit = &self->jit;

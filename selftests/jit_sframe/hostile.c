@@ -326,7 +326,7 @@ static void expect_sound(struct __test_metadata *_metadata,
 	EXPECT_EQ(self->taint, taint());
 }
 
-TEST_F_TIMEOUT(hostile, mutations, 240)
+TEST_F_TIMEOUT(hostile, mutations, 600)
 {
 	__u64 i, nr = MUTATIONS;
 
@@ -342,7 +342,7 @@ TEST_F_TIMEOUT(hostile, mutations, 240)
 }
 
 /* What a walk may read and a page that it may not: each page in turn. */
-TEST_F_TIMEOUT(hostile, pages_taken_away, 120)
+TEST_F_TIMEOUT(hostile, pages_taken_away, 300)
 {
 	__u8 *base = (__u8 *)self->jit.area.head;
 	size_t page, nr = self->jit.area.size / 4096;
@@ -363,7 +363,7 @@ TEST_F_TIMEOUT(hostile, pages_taken_away, 120)
 }
 
 /* A mapping of a file that has no such pages: a walk gets the bus error. */
-TEST_F_TIMEOUT(hostile, truncated_file, 120)
+TEST_F_TIMEOUT(hostile, truncated_file, 300)
 {
 	int fd = memfd_create("jit_sframe", MFD_CLOEXEC);
 	size_t size = self->jit.area.size, left;
@@ -384,7 +384,7 @@ TEST_F_TIMEOUT(hostile, truncated_file, 120)
 }
 
 /* Every index entry, all rows, counts as large as the area: bounded work. */
-TEST_F_TIMEOUT(hostile, huge_counts, 120)
+TEST_F_TIMEOUT(hostile, huge_counts, 300)
 {
 	struct section *sec = section(self);
 	struct sframe_header *header = section_header(sec);
@@ -433,7 +433,7 @@ static void *scribble(void *arg)
 }
 
 /* Another thread writes over the tables while they are walked. */
-TEST_F_TIMEOUT(hostile, scribbling, 120)
+TEST_F_TIMEOUT(hostile, scribbling, 300)
 {
 	__u64 end = now_ns() + SCRIBBLE_NS, walks = 0;
 	pthread_t thread;

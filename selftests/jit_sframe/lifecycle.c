@@ -15,7 +15,7 @@
 #define LEVELS		10
 #define SPIN		20
 #define SAMPLES		300
-#define SECONDS		20
+#define SECONDS		60
 #define QUERY_AND_EXIT	"query-and-exit"
 
 static int nr_areas(void)
@@ -71,7 +71,7 @@ static bool samples_exactly(struct jit *jit, struct verdicts *verdicts)
 	       verdicts->exact == verdicts->samples;
 }
 
-TEST_F_TIMEOUT(lifecycle, fork_copies, 90)
+TEST_F_TIMEOUT(lifecycle, fork_copies, 300)
 {
 	pid_t pid;
 
@@ -140,7 +140,7 @@ TEST_F(lifecycle, vfork_shares)
 	EXPECT_EQ(1, nr_areas());
 }
 
-TEST_F_TIMEOUT(lifecycle, clone_vm_shares, 90)
+TEST_F_TIMEOUT(lifecycle, clone_vm_shares, 300)
 {
 	pid_t pid = clone_child(register_and_return, &self->jit, CLONE_VM);
 
@@ -183,7 +183,7 @@ static void *sample_in_thread(void *arg)
 	return (void *)(long)samples_exactly(sampled->jit, sampled->verdicts);
 }
 
-TEST_F_TIMEOUT(lifecycle, threads_share, 90)
+TEST_F_TIMEOUT(lifecycle, threads_share, 300)
 {
 	struct sampled sampled = { &self->jit, &self->verdicts };
 	pthread_t thread;
@@ -202,7 +202,7 @@ TEST_F_TIMEOUT(lifecycle, threads_share, 90)
 }
 
 /* After UNREGISTER returned, the area is not read: it may hold anything. */
-TEST_F_TIMEOUT(lifecycle, unregister_ends_it, 90)
+TEST_F_TIMEOUT(lifecycle, unregister_ends_it, 300)
 {
 	ASSERT_EQ(0, jit_register(&self->jit));
 	EXPECT_TRUE(samples_exactly(&self->jit, &self->verdicts));
@@ -217,7 +217,7 @@ TEST_F_TIMEOUT(lifecycle, unregister_ends_it, 90)
 }
 
 /* An area that is unmapped but registered: the walk ends, nothing else. */
-TEST_F_TIMEOUT(lifecycle, unmapped_area, 90)
+TEST_F_TIMEOUT(lifecycle, unmapped_area, 300)
 {
 	ASSERT_EQ(0, jit_register(&self->jit));
 	ASSERT_EQ(0, munmap(self->jit.area.head, self->jit.area.size));
@@ -233,7 +233,7 @@ TEST_F_TIMEOUT(lifecycle, unmapped_area, 90)
 }
 
 /* Processes that come and go, some with threads that are still running. */
-TEST_F_TIMEOUT(lifecycle, exit_frees, 90)
+TEST_F_TIMEOUT(lifecycle, exit_frees, 300)
 {
 	int i;
 
@@ -336,7 +336,7 @@ static int register_in_group(const char *group)
 }
 
 /* The registry is charged to the process's control group. */
-TEST_F_TIMEOUT(lifecycle, memory_is_accounted, 90)
+TEST_F_TIMEOUT(lifecycle, memory_is_accounted, 300)
 {
 	char root[] = "/tmp/jit_sframe.XXXXXX", group[64];
 	pid_t pid;

@@ -12,7 +12,7 @@
 
 #define SPIN		20
 #define SAMPLES		400
-#define SECONDS		20
+#define SECONDS		60
 
 FIXTURE(special_frames) {
 	struct jit jit;
@@ -63,7 +63,7 @@ do {									\
 } while (0)
 
 /* An FDE without rows: the walk ends there, frame pointers or not. */
-TEST_F_TIMEOUT(special_frames, outermost_without_rows, 90)
+TEST_F_TIMEOUT(special_frames, outermost_without_rows, 300)
 {
 	BEGIN(0);
 	self->jit.fns[1].no_rows = true;
@@ -73,7 +73,7 @@ TEST_F_TIMEOUT(special_frames, outermost_without_rows, 90)
 }
 
 /* Rows without data words: the return address is undefined. */
-TEST_F_TIMEOUT(special_frames, outermost_by_rows, 90)
+TEST_F_TIMEOUT(special_frames, outermost_by_rows, 300)
 {
 	unsigned int i;
 
@@ -85,7 +85,7 @@ TEST_F_TIMEOUT(special_frames, outermost_by_rows, 90)
 	EXPECT_ALL_EXACT();
 }
 
-TEST_F_TIMEOUT(special_frames, no_frame_pointer_fallback, 90)
+TEST_F_TIMEOUT(special_frames, no_frame_pointer_fallback, 300)
 {
 	BEGIN(JIT_SFRAME_NO_FP_FALLBACK);
 	ASSERT_EQ(0, area_append(&self->jit.area, &self->jit.fns[0]));
@@ -94,7 +94,7 @@ TEST_F_TIMEOUT(special_frames, no_frame_pointer_fallback, 90)
 	EXPECT_ALL_EXACT();
 }
 
-TEST_F_TIMEOUT(special_frames, retired, 90)
+TEST_F_TIMEOUT(special_frames, retired, 300)
 {
 	BEGIN(JIT_SFRAME_NO_FP_FALLBACK);
 	ASSERT_EQ(0, jit_publish(&self->jit));
@@ -103,7 +103,7 @@ TEST_F_TIMEOUT(special_frames, retired, 90)
 	EXPECT_ALL_EXACT();
 }
 
-TEST_F_TIMEOUT(special_frames, retired_and_made_again, 90)
+TEST_F_TIMEOUT(special_frames, retired_and_made_again, 300)
 {
 	BEGIN(JIT_SFRAME_NO_FP_FALLBACK);
 	ASSERT_EQ(0, jit_publish(&self->jit));
@@ -116,7 +116,7 @@ TEST_F_TIMEOUT(special_frames, retired_and_made_again, 90)
 }
 
 /* In registered text, but described by nothing: frame pointers are tried. */
-TEST_F_TIMEOUT(special_frames, fallback_to_frame_pointers, 90)
+TEST_F_TIMEOUT(special_frames, fallback_to_frame_pointers, 300)
 {
 	const enum shape shapes[] = { SHAPE_SP, SHAPE_FP, SHAPE_SP_2 };
 
@@ -131,7 +131,7 @@ TEST_F_TIMEOUT(special_frames, fallback_to_frame_pointers, 90)
  * JIT code calls native code calls JIT code: FP holds garbage in the first, and
  * what native code saved of it must not be taken for a frame.
  */
-TEST_F_TIMEOUT(special_frames, native_between, 90)
+TEST_F_TIMEOUT(special_frames, native_between, 300)
 {
 	struct jit *jit = &self->jit;
 
@@ -147,7 +147,7 @@ TEST_F_TIMEOUT(special_frames, native_between, 90)
 }
 
 /* PC % 16 decides between rows that repeat for each block. */
-TEST_F_TIMEOUT(special_frames, pc_mask, 90)
+TEST_F_TIMEOUT(special_frames, pc_mask, 300)
 {
 	struct jit *jit = &self->jit;
 
@@ -159,7 +159,7 @@ TEST_F_TIMEOUT(special_frames, pc_mask, 90)
 }
 
 /* A realigned stack: CFA=*(FP-8), and in another register while topmost. */
-TEST_F_TIMEOUT(special_frames, flexible, 90)
+TEST_F_TIMEOUT(special_frames, flexible, 300)
 {
 	struct jit *jit = &self->jit;
 
@@ -172,7 +172,7 @@ TEST_F_TIMEOUT(special_frames, flexible, 90)
 }
 
 /* Another register than FP, carried from frame to frame. */
-TEST_F_TIMEOUT(special_frames, frame_register, 90)
+TEST_F_TIMEOUT(special_frames, frame_register, 300)
 {
 	struct jit *jit = &self->jit;
 	unsigned int i;
@@ -190,7 +190,7 @@ TEST_F_TIMEOUT(special_frames, frame_register, 90)
  * Return addresses on a stack of the language's own, native code below it: the
  * way back to the native stack is that SP did not change meanwhile.
  */
-TEST_F_TIMEOUT(special_frames, own_return_stack, 90)
+TEST_F_TIMEOUT(special_frames, own_return_stack, 300)
 {
 	struct jit *jit = &self->jit;
 	__u64 stack[64];
@@ -218,7 +218,7 @@ TEST_F_TIMEOUT(special_frames, own_return_stack, 90)
 }
 
 /* A function with one row too many is not described; with one fewer it is. */
-TEST_F_TIMEOUT(special_frames, too_many_rows, 90)
+TEST_F_TIMEOUT(special_frames, too_many_rows, 300)
 {
 	struct function *fn = &self->jit.fns[1];
 	unsigned int spare;
@@ -251,7 +251,7 @@ TEST_F_TIMEOUT(special_frames, too_many_rows, 90)
  *	level 2  trap, at its first instruction
  *	level 1, 0
  */
-TEST_F_TIMEOUT(special_frames, signal_frame, 90)
+TEST_F_TIMEOUT(special_frames, signal_frame, 300)
 {
 	struct jit *jit = &self->jit;
 	struct function before = { .size = 16, .nr_rows = 1 };

@@ -10,7 +10,7 @@
 #define LEVELS		10
 #define SPIN		20
 #define SAMPLES		800
-#define SECONDS		20
+#define SECONDS		60
 #define SECTION_SIZE	(64UL << 10)
 
 FIXTURE(static_area) {
@@ -104,7 +104,7 @@ static int append_all(struct _test_data_static_area *self)
 	return ret;
 }
 
-TEST_F_TIMEOUT(static_area, section, 90)
+TEST_F_TIMEOUT(static_area, section, 300)
 {
 	struct jit_sframe_register reg;
 
@@ -118,7 +118,7 @@ TEST_F_TIMEOUT(static_area, section, 90)
 }
 
 /* More rows than a live area's function may have: one for each byte. */
-TEST_F_TIMEOUT(static_area, many_rows, 90)
+TEST_F_TIMEOUT(static_area, many_rows, 300)
 {
 	struct function *fn = &self->jit.fns[1];
 	struct row rows[MAX_ROWS];
@@ -145,7 +145,7 @@ TEST_F_TIMEOUT(static_area, many_rows, 90)
 }
 
 /* The same bytes describe a second copy of the text, by a second mapping. */
-TEST_F_TIMEOUT(static_area, text_elsewhere, 90)
+TEST_F_TIMEOUT(static_area, text_elsewhere, 300)
 {
 	struct jit_sframe_register reg;
 	struct section copy = self->sec;
