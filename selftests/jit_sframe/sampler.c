@@ -15,8 +15,16 @@
 
 #define RING_PAGES	512
 
-/* Where sampler_adapt() stops, in nanoseconds. */
-#define MAX_PERIOD	80000
+/* How long sampler_adapt() tries a period for, in nanoseconds. */
+#define PACE		60000000ULL
+/*
+ * One sample in so many that were due: fewer are too few, more leave time. Not
+ * all the time is the sampled thread's own, even if no sample cost any.
+ */
+#define STARVED		16
+#define IDLE		4
+#define MIN_PERIOD	20000
+#define MAX_PERIOD	640000
 
 static void write_sysctl(const char *path, const char *value)
 {
@@ -104,7 +112,6 @@ void sampler_close(struct sampler *sampler)
 
 void sampler_start(struct sampler *sampler)
 {
-	sampler->seen = sampler->samples;
 	ioctl(sampler->fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
@@ -115,13 +122,21 @@ void sampler_stop(struct sampler *sampler)
 
 void sampler_adapt(struct sampler *sampler, __u64 ns)
 {
-	__u64 due = ns / sampler->period;
+	__u64 due, samples;
 
-	/* Not all the time is the sampled thread's own, nor all of it user's. */
-	if (sampler->samples - sampler->seen >= due / 4 ||
-	    sampler->period >= MAX_PERIOD)
+	sampler->paced += ns;
+	if (sampler->paced < PACE)
 		return;
-	sampler->period *= 2;
+	due = sampler->paced / sampler->period;
+	samples = sampler->samples - sampler->paced_from;
+	sampler->paced = 0;
+	sampler->paced_from = sampler->samples;
+	if (samples < due / STARVED && sampler->period < MAX_PERIOD)
+		sampler->period *= 2;
+	else if (samples > due / IDLE && sampler->period > MIN_PERIOD)
+		sampler->period /= 2;
+	else
+		return;
 	ioctl(sampler->fd, PERF_EVENT_IOC_PERIOD, &sampler->period);
 }
 

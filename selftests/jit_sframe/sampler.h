@@ -35,7 +35,8 @@ enum trigger {
  * struct sampler - an event and its ring
  * @deferred: stacks come in records of their own
  * @period: in nanoseconds, or in page faults
- * @seen: @samples at the last start
+ * @paced: nanoseconds that @period has been tried for
+ * @paced_from: @samples when it was set
  * @samples: samples seen, in JIT code or not
  * @lost: records that the ring had no room for
  * @unmatched: deferred: samples whose stack never came
@@ -48,7 +49,7 @@ struct sampler {
 	size_t ring_size;
 	unsigned int nr_pending;
 	struct sample pending[MAX_PENDING];
-	__u64 period, seen;
+	__u64 period, paced, paced_from;
 	__u64 samples, lost, unmatched, throttled;
 };
 
@@ -63,9 +64,9 @@ void sampler_start(struct sampler *sampler);
 void sampler_stop(struct sampler *sampler);
 
 /*
- * After a start, @ns nanoseconds of sampling by the clock and a drain: if too
- * few samples came, the next interrupt was due before the last one was dealt
- * with. Let them come half as often.
+ * After @ns nanoseconds of sampling by the clock and a drain. If the next
+ * interrupt is due before the last one has been dealt with, hardly any hits user
+ * space: let them come half as often, and twice as often when there is time.
  */
 void sampler_adapt(struct sampler *sampler, __u64 ns);
 
