@@ -43,10 +43,19 @@ static struct jit_sframe_registry *registry_alloc(u32 nr)
 	return registry;
 }
 
+static void registry_free_rcu(struct rcu_head *rcu)
+{
+	kvfree(container_of(rcu, struct jit_sframe_registry, rcu));
+}
+
+/*
+ * Not kvfree_rcu(): that gathers for seconds what a process with many areas
+ * gives up at 160 KiB a registration.
+ */
 static void registry_put(struct jit_sframe_registry *registry)
 {
 	if (registry && refcount_dec_and_test(&registry->refs))
-		kvfree_rcu(registry, rcu);
+		call_rcu(&registry->rcu, registry_free_rcu);
 }
 
 /* The first area whose text ends above pc; registry->nr if there is none. */
