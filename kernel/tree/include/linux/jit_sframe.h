@@ -12,6 +12,8 @@
  *
  * One load: what a process that registers nothing pays for each user stack.
  * The answer may be out of date at once; it only picks the unwinder.
+ *
+ * Return: whether any is registered.
  */
 static __always_inline bool jit_sframe_active(const struct mm_struct *mm)
 {

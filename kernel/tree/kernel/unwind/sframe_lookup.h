@@ -251,6 +251,8 @@ static inline int sframe_read_attr(const struct sframe_section *sec,
  * @fde: set on success
  *
  * A function of size 0 is a tombstone: it covers nothing.
+ *
+ * Return: 0, or an error of those at the top.
  */
 static inline int sframe_find_fde(const struct sframe_section *sec, __u64 pc,
 				  struct sframe_fde *fde)
@@ -472,6 +474,8 @@ static inline int sframe_decode_row(const struct sframe_section *sec,
  * @fde: a function of it that covers @pc
  * @pc: the address
  * @row: set on success
+ *
+ * Return: 0, or an error of those at the top.
  */
 static inline int sframe_find_row(const struct sframe_section *sec,
 				  const struct sframe_fde *fde, __u64 pc,
@@ -523,6 +527,8 @@ static inline int sframe_find_row(const struct sframe_section *sec,
  * @sec: an opened section
  * @pc: the address
  * @row: set on success
+ *
+ * Return: 0, or an error of those at the top.
  */
 static inline int sframe_lookup(const struct sframe_section *sec, __u64 pc,
 				struct sframe_row *row)
