@@ -3,6 +3,7 @@
 #include <jitsframe/rows.hpp>
 #include <jitsframe/sframe.hpp>
 
+#include "naive_row.hpp"
 #include "random_function.hpp"
 #include "sframe/format.hpp"
 
@@ -38,20 +39,6 @@ std::vector<Function> normalised_all(const Abi &abi, std::vector<Function> funct
 		for (Row &row : function.rows)
 			row = normalised(abi, row);
 	return functions;
-}
-
-/* What a reader should find: the last row at or before pc, the slow way. */
-const Row *naive_row(const Function &function, std::uint64_t pc)
-{
-	std::uint64_t offset = pc - function.start;
-	const Row *found = nullptr;
-
-	if (function.repeat_block)
-		offset %= function.repeat_block;
-	for (const Row &row : function.rows)
-		if (row.offset <= offset)
-			found = &row;
-	return found;
 }
 
 /* 2.2, 2.3.1, 2.3.2: what format.hpp says of offsets, in the bytes of a section. */

@@ -5,6 +5,7 @@
  */
 #include <jitsframe/area.hpp>
 
+#include "naive_row.hpp"
 #include "random_function.hpp"
 
 #include <gtest/gtest.h>
@@ -44,19 +45,6 @@ public:
 	}
 	std::map<std::uint64_t, Function> functions_;
 };
-
-const Row *naive_row(const Function &function, std::uint64_t pc)
-{
-	std::uint64_t offset = pc - function.start;
-	const Row *found = nullptr;
-
-	if (function.repeat_block)
-		offset %= function.repeat_block;
-	for (const Row &row : function.rows)
-		if (row.offset <= offset)
-			found = &row;
-	return found;
-}
 
 class TwinTest : public testing::TestWithParam<std::uint64_t> {
 protected:

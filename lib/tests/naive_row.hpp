@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+/* The lookup of a row, too simple to be wrong. */
+#ifndef JITSFRAME_LIB_TESTS_NAIVE_ROW_HPP
+#define JITSFRAME_LIB_TESTS_NAIVE_ROW_HPP
+
+#include <jitsframe/sframe.hpp>
+
+#include <cstdint>
+
+namespace jitsframe {
+
+/* What a reader should find: the last row at or before pc, the slow way. */
+inline const Row *naive_row(const Function &function, std::uint64_t pc)
+{
+	std::uint64_t offset = pc - function.start;
+	const Row *found = nullptr;
+
+	if (function.repeat_block)
+		offset %= function.repeat_block;
+	for (const Row &row : function.rows)
+		if (row.offset <= offset)
+			found = &row;
+	return found;
+}
+
+} // namespace jitsframe
+
+#endif
