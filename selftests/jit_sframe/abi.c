@@ -2,7 +2,6 @@
 /*
  * prctl(PR_JIT_SFRAME): every operation, every errno, every predicate.
  */
-#include <fcntl.h>
 #include <sys/prctl.h>
 
 #include "jit.h"
@@ -400,16 +399,6 @@ TEST_F(abi, query_with_little_room)
 	EXPECT_EQ(3, query.nr_areas);
 	EXPECT_EQ(FAR_TEXT + 0x1000, regs[1].text_start);
 	EXPECT_EQ(0xeeeeeeeeeeeeeeeeULL, regs[2].text_start);
-}
-
-static bool write_file(const char *path, const char *value)
-{
-	int fd = open(path, O_WRONLY);
-	bool done = fd >= 0 && write(fd, value, strlen(value)) > 0;
-
-	if (fd >= 0)
-		close(fd);
-	return done;
 }
 
 #define FAILSLAB "/sys/kernel/debug/failslab/"

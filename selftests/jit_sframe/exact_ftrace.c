@@ -5,7 +5,6 @@
  * JIT code sends its own thread a signal that is ignored; the event
  * signal:signal_generate records the user stack. It keeps eight addresses.
  */
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
@@ -24,16 +23,6 @@ FIXTURE(exact_ftrace) {
 	struct verdicts verdicts;
 	__u64 syscall[4];
 };
-
-static bool write_file(const char *path, const char *value)
-{
-	int fd = open(path, O_WRONLY | O_TRUNC);
-	bool done = fd >= 0 && write(fd, value, strlen(value)) >= 0;
-
-	if (fd >= 0)
-		close(fd);
-	return done;
-}
 
 FIXTURE_SETUP(exact_ftrace)
 {

@@ -3,11 +3,13 @@
  * What most tests need: a chain of functions, an area, samplers.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "jit.h"
 
@@ -120,6 +122,16 @@ unsigned int jit_share(void)
 	int percent = share ? atoi(share) : 100;
 
 	return percent > 0 && percent <= 100 ? percent : 100;
+}
+
+bool write_file(const char *path, const char *value)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC);
+	bool done = fd >= 0 && write(fd, value, strlen(value)) > 0;
+
+	if (fd >= 0)
+		close(fd);
+	return done;
 }
 
 __u64 now_ns(void)

@@ -59,6 +59,9 @@ unsigned int jit_share(void);
 
 __u64 now_ns(void);
 
+/* Write a setting, as a shell's ">" does; false if it cannot be. */
+bool write_file(const char *path, const char *value);
+
 /* Run the chain again and again, for as long or a little longer. */
 void jit_run(const struct jit *jit, __u64 ns);
 

@@ -2,7 +2,6 @@
 /*
  * Areas across fork, vfork, exec, threads and exit; their accounting.
  */
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -254,16 +253,6 @@ TEST_F_TIMEOUT(lifecycle, exit_frees, 300)
 		EXPECT_EQ(0, status_of(pid));
 	}
 	EXPECT_EQ(0, nr_areas());
-}
-
-static bool write_file(const char *path, const char *value)
-{
-	int fd = open(path, O_WRONLY);
-	bool done = fd >= 0 && write(fd, value, strlen(value)) > 0;
-
-	if (fd >= 0)
-		close(fd);
-	return done;
 }
 
 /* Bytes of kernel memory charged to a control group; -1 if it does not say. */
