@@ -205,6 +205,21 @@ static inline int sframe_search(const struct sframe_section *sec, __u64 pc,
 	return found ? 0 : -ENOENT;
 }
 
+/*
+ * Read after the entry, which may lead to bytes that were appended when the
+ * header had been read already. A writer may store it meanwhile: bytes of two
+ * values would make a length that never was.
+ */
+static inline int sframe_read_fre_len(const struct sframe_section *sec,
+				      __u32 *fre_len)
+{
+	__u64 off = offsetof(struct sframe_header, sfh_fre_len);
+
+	if (sec->live)
+		return SFRAME_READ_ACQUIRE_U32(sec, fre_len, off);
+	return SFRAME_READ(sec, fre_len, off, sizeof(*fre_len));
+}
+
 /* The attributes that an index entry leads to. */
 static inline int sframe_read_attr(const struct sframe_section *sec,
 				   __u32 fre_off, struct sframe_fde *fde)
@@ -212,12 +227,7 @@ static inline int sframe_read_attr(const struct sframe_section *sec,
 	struct sframe_func_desc_attr attr;
 	__u32 fre_len;
 
-	/*
-	 * Read after the entry, which may lead to bytes that were appended
-	 * when the header had been read already.
-	 */
-	if (SFRAME_READ(sec, &fre_len, offsetof(struct sframe_header, sfh_fre_len),
-			sizeof(fre_len)))
+	if (sframe_read_fre_len(sec, &fre_len))
 		return -EFAULT;
 	fde->rows_end = sec->freoff + fre_len;
 	if (fde->rows_end > sec->size ||
