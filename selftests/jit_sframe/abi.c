@@ -263,6 +263,22 @@ TEST_F(abi, extensible_structs)
 	EXPECT_EQ(0, nr_areas());
 }
 
+/* However many zeroes follow, no more than a page of them is looked at. */
+TEST_F(abi, no_struct_beyond_a_page)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	void *zeroes = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_NE(MAP_FAILED, zeroes);
+	EXPECT_EQ(0, call(JIT_SFRAME_QUERY, zeroes, page));
+	memset(zeroes, 0, page);
+	EXPECT_EQ(-E2BIG, call(JIT_SFRAME_QUERY, zeroes, page + 1));
+	EXPECT_EQ(-E2BIG, call(JIT_SFRAME_REGISTER, zeroes, page + 1));
+	EXPECT_EQ(-E2BIG, call(JIT_SFRAME_UNREGISTER, zeroes, page + 1));
+	munmap(zeroes, 2 * page);
+}
+
 TEST_F(abi, text_that_overlaps)
 {
 	struct jit_sframe_register reg = self->reg;

@@ -134,8 +134,8 @@ struct jit_sframe_area {
  *	register in place of RBP/X29; 0 without JIT_SFRAME_FRAME_REG.
  *
  * Errors: EINVAL (unknown flag, bad alignment, empty or wrapping range, flags
- * that contradict, a frame register that cannot be one, fields beyond those
- * known that are not 0: E2BIG), EFAULT (argument or area not readable), EBUSY
+ * that contradict, a frame register that cannot be one), E2BIG (fields beyond
+ * those known are not 0, or the struct is larger than a page), EFAULT (argument or area not readable), EBUSY
  * (text overlaps that of a registered area, or the area is registered),
  * ENOSPC (JIT_SFRAME_MAX_AREAS), ENOMEM, EOPNOTSUPP (a 32-bit task).
  */
@@ -156,7 +156,7 @@ struct jit_sframe_register {
  * on behalf of this process, but one may be in the middle of it: it reads user
  * memory with faults handled, so the area may be unmapped at once.
  *
- * Errors: EINVAL, EFAULT, ENOENT (no such area), ENOMEM, EOPNOTSUPP.
+ * Errors: EINVAL, E2BIG, EFAULT, ENOENT (no such area), ENOMEM, EOPNOTSUPP.
  */
 struct jit_sframe_unregister {
 	__u64 area;
@@ -181,7 +181,7 @@ struct jit_sframe_unregister {
  * @areas: in: address of an array of struct jit_sframe_register, or 0. The
  *	first min(@areas_capacity, @nr_areas) are written, by text_start.
  *
- * Errors: EINVAL, EFAULT, ENOMEM, EOPNOTSUPP.
+ * Errors: EINVAL, E2BIG, EFAULT, ENOMEM, EOPNOTSUPP.
  */
 struct jit_sframe_query {
 	__u32 abi_version;

@@ -373,6 +373,9 @@ int jit_sframe_prctl(unsigned long op, void __user *arg, size_t size)
 {
 	if (in_compat_syscall())
 		return -EOPNOTSUPP;
+	/* All of what a caller knows beyond us is looked at: bound that. */
+	if (size > PAGE_SIZE)
+		return -E2BIG;
 
 	switch (op) {
 	case JIT_SFRAME_REGISTER:
