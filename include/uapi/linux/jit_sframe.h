@@ -135,8 +135,9 @@ struct jit_sframe_area {
  *
  * Errors: EINVAL (unknown flag, bad alignment, empty or wrapping range, flags
  * that contradict, a frame register that cannot be one), E2BIG (fields beyond
- * those known are not 0, or the struct is larger than a page), EFAULT (argument or area not readable), EBUSY
- * (text overlaps that of a registered area, or the area is registered),
+ * those known are not 0, or the struct is larger than a page), EFAULT (argument
+ * or area not readable), EBUSY (text overlaps that of a registered area, or the
+ * area is registered),
  * ENOSPC (JIT_SFRAME_MAX_AREAS), ENOMEM, EOPNOTSUPP (a 32-bit task).
  */
 struct jit_sframe_register {
