@@ -41,10 +41,11 @@ arch_vars() {
 		;;
 	*) die "unknown architecture '$1' (known: x86_64 arm64)" ;;
 	esac
-	ARCH_CROSS=
-	[ "$(uname -m)" = "${ARCH_TRIPLET%%-*}" ] || ARCH_CROSS=$ARCH_TRIPLET-
+	# Of CMakePresets.json, the one for programs that run in the guest.
+	ARCH_CROSS='' ARCH_PRESET=release
+	[ "$(uname -m)" = "${ARCH_TRIPLET%%-*}" ] || ARCH_CROSS=$ARCH_TRIPLET- ARCH_PRESET=$ARCH
 	export ARCH_DEBIAN ARCH_KERNEL ARCH_TRIPLET ARCH_IMAGE ARCH_QEMU ARCH_QEMU_PACKAGE
-	export ARCH_MACHINE ARCH_CONSOLE ARCH_CMDLINE ARCH_CROSS
+	export ARCH_MACHINE ARCH_CONSOLE ARCH_CMDLINE ARCH_CROSS ARCH_PRESET
 }
 
 # kernel_image FLAVOUR: where tools/kernel/build puts ARCH's kernel of that flavour (minimal, debug: the
