@@ -19,6 +19,8 @@ progress() {
 	printf '[%s] %s\n' "${0##*/}" "$*" >&2
 }
 
+ARCHITECTURES=(x86_64 arm64)
+
 # Sets ARCH_* for one architecture: the names that Debian, the kernel, QEMU and GCC give it.
 arch_vars() {
 	case $1 in
