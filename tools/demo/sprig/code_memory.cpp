@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <system_error>
 
@@ -75,6 +76,15 @@ void CodeMemory::free(std::uintptr_t code, std::size_t bytes)
         before->second += hole->second;
         free_.erase(hole);
     }
+}
+
+// What was cached of other code at these addresses is dropped, where a machine
+// does not see to that by itself.
+void CodeMemory::write(std::uintptr_t code, std::span<const std::uint8_t> bytes)
+{
+    std::memcpy(writable_ + (code - start()), bytes.data(), bytes.size());
+    char* written = reinterpret_cast<char*>(code);
+    __builtin___clear_cache(written, written + bytes.size());
 }
 
 }  // namespace sprig

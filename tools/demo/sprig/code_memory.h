@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 
 namespace sprig {
 
@@ -27,8 +28,8 @@ public:
     // Where the code will run, or 0 if there is no room.
     std::uintptr_t allocate(std::size_t bytes);
     void free(std::uintptr_t code, std::size_t bytes);
-    // Where to write what will run at `code`.
-    std::uint8_t* writable(std::uintptr_t code) { return writable_ + (code - start()); }
+    // Puts there what will run at `code`, for this thread to see. Async-signal-safe.
+    void write(std::uintptr_t code, std::span<const std::uint8_t> bytes);
 
 private:
     std::size_t size_;

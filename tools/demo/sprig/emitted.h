@@ -6,8 +6,9 @@
 #include <functional>
 #include <vector>
 
+#include <jitsframe/rows.hpp>
+
 #include "ast.h"
-#include "rows.h"
 #include "state.h"
 
 namespace sprig {
@@ -26,9 +27,13 @@ struct EmittedSite {
 
 struct Emitted {
     std::vector<std::uint8_t> code;     // position independent
-    std::vector<Row> rows;
+    std::vector<jitsframe::Row> rows;
+    bool pauth_key_b = false;           // AArch64: return addresses are signed with key B
     std::vector<EmittedSite> sites;
     std::vector<AheadRange> ahead;
+
+    // Of the instruction to come; one that says what the last says is left out.
+    void add_row(jitsframe::Row row);
 };
 
 struct EmitOptions {

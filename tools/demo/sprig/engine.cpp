@@ -4,9 +4,10 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <stdexcept>
+
+#include "arch.h"
 
 extern "C" std::int64_t sprig_enter(sprig::State* state, const sprig::Closure* callee, const std::int64_t* arguments);
 
@@ -91,7 +92,7 @@ Context* Engine::enter_context(const std::uintptr_t* frame, std::uintptr_t retur
     std::size_t count = 0;
     Context* context = contexts_.root();
     for (;;) {
-        std::uintptr_t caller = frame[1];
+        std::uintptr_t caller = arch::stripped(frame[1]);
         if (memory_.contains(caller)) {
             context = state_.context;
             if (!context || contexts_.site(context).return_address != caller) {
@@ -117,7 +118,7 @@ int Engine::install(int slot, Tier tier, const std::string& function, Emitted em
     std::uintptr_t start = memory_.allocate(size);
     if (start == 0)
         return no_version;
-    std::memcpy(memory_.writable(start), emitted.code.data(), size);
+    memory_.write(start, emitted.code);
     int version = static_cast<int>(versions_.size());
     for (const EmittedSite& site : emitted.sites)
         contexts_.set_site(site.site, {start + site.return_offset, version});
@@ -130,7 +131,7 @@ int Engine::install(int slot, Tier tier, const std::string& function, Emitted em
     if (options_.wrong_rows && emitted.rows.size() > 1)
         emitted.rows.erase(emitted.rows.begin() + 1);
     // The order that makes it safe: bytes, rows, and only then a way to get there.
-    publisher_.publish(start, size, emitted.rows, name);
+    publisher_.publish(start, emitted, name);
     versions_.push_back({name, slot, tier, start, size, now(), UINT64_MAX, std::move(emitted.ahead)});
     return version;
 }

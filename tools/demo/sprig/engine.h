@@ -70,6 +70,7 @@ public:
     State& state() { return state_; }
     ContextTree& contexts() { return contexts_; }
     const ContextTree& contexts() const { return contexts_; }
+    CodeMemory& memory() { return memory_; }
     const CodeMemory& memory() const { return memory_; }
     Heap& heap() { return heap_; }
     const Publisher& publisher() const { return publisher_; }

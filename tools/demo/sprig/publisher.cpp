@@ -5,8 +5,6 @@
 
 #include <stdexcept>
 
-#include "arch.h"
-
 namespace sprig {
 namespace {
 
@@ -44,15 +42,12 @@ Publisher::~Publisher()
     std::fclose(names_);
 }
 
-void Publisher::publish(std::uintptr_t start, std::size_t size, const std::vector<Row>& rows, const std::string& name)
+void Publisher::publish(std::uintptr_t start, const Emitted& code, const std::string& name)
 {
-    jitsframe::FrameRows frame;
-    frame.clear_rows();
-    for (const Row& row : rows)
-        frame.row(arch::frame_row(row));
-    if (jitsframe::Error error = area_->publish(start, size, frame))
+    jitsframe::FunctionRows rows{.rows = code.rows, .pauth_key_b = code.pauth_key_b};
+    if (jitsframe::Error error = area_->publish(start, static_cast<std::uint32_t>(code.code.size()), rows))
         fail("publish", error);
-    std::fprintf(names_, "%lx %zx %s\n", static_cast<unsigned long>(start), size, name.c_str());
+    std::fprintf(names_, "%lx %zx %s\n", static_cast<unsigned long>(start), code.code.size(), name.c_str());
 }
 
 void Publisher::retire(std::uintptr_t start)

@@ -5,11 +5,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
-#include <vector>
-
 #include <jitsframe/area.hpp>
 
-#include "rows.h"
+#include "emitted.h"
 
 namespace sprig {
 
@@ -22,7 +20,7 @@ public:
     Publisher& operator=(const Publisher&) = delete;
 
     // Before the code may run.
-    void publish(std::uintptr_t start, std::size_t size, const std::vector<Row>& rows, const std::string& name);
+    void publish(std::uintptr_t start, const Emitted& code, const std::string& name);
     // When no frame of it is left.
     void retire(std::uintptr_t start);
 

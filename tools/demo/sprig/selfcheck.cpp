@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "arch.h"
+#include "stepper.h"
 
 namespace sprig {
 namespace {
@@ -19,11 +20,14 @@ constexpr int steps_after_each_tick = 400;
 // A step of native code is not judged, and there are so many of them when the
 // compiler runs that a walk through it would last for ever.
 constexpr int price_of_native_step = 10;
-constexpr int microseconds_between_ticks = 2000;
+// From the end of the steps on.
+constexpr int microseconds_between_ticks = 1500;
 
 Engine* checked;
+std::optional<arch::Stepper> stepper;
 SelfcheckCounts counts;
 int steps_left;
+volatile sig_atomic_t ticking;
 bool reported;
 
 std::uintptr_t read(std::uintptr_t address)
@@ -35,7 +39,10 @@ std::uintptr_t read(std::uintptr_t address)
 // for native code.
 class Unwinder {
 public:
-    explicit Unwinder(const arch::Registers& registers) : pc_(registers.pc), sp_(registers.sp), fp_(registers.fp) {}
+    explicit Unwinder(const arch::Registers& registers)
+        : pc_(registers.pc), sp_(registers.sp), fp_(registers.fp), link_(registers.link)
+    {
+    }
 
     std::uintptr_t pc() const { return pc_; }
     bool saved_frame_register() const { return saved_frame_register_; }
@@ -60,10 +67,7 @@ private:
             return false;
         const jitsframe::Rule& fp = found->row.fp;
         saved_frame_register_ = fp.base != jitsframe::Rule::Base::none;
-        jitsframe::Rule ra = found->row.ra;
-        if (ra.base == jitsframe::Rule::Base::none)
-            ra = jitsframe::Rule::at_cfa(area.abi().fixed_ra_offset);
-        auto next_pc = value(ra, *cfa);
+        auto next_pc = return_address(found->row, *cfa);
         auto next_fp = saved_frame_register_ ? value(fp, *cfa) : fp_;
         if (!next_pc || !next_fp)
             return false;
@@ -75,12 +79,27 @@ private:
 
     bool step_native()
     {
-        if (fp_ < sp_ || fp_ % sizeof(fp_) != 0)
+        if ((sp_ && fp_ < *sp_) || fp_ % sizeof(fp_) != 0)
             return false;
-        pc_ = read(fp_ + sizeof(fp_));
-        sp_ = fp_ + 2 * sizeof(fp_);
+        pc_ = arch::stripped(read(fp_ + sizeof(fp_)));
+        sp_ = arch::sp_behind_record(fp_);
         fp_ = read(fp_);
         return true;
+    }
+
+    std::optional<std::uintptr_t> return_address(const jitsframe::Row& row, std::uintptr_t cfa) const
+    {
+        std::int8_t fixed = checked->publisher().area().abi().fixed_ra_offset;
+        std::optional<std::uintptr_t> found;
+        if (row.ra.base != jitsframe::Rule::Base::none)
+            found = value(row.ra, cfa);
+        else if (fixed != 0)
+            found = value(jitsframe::Rule::at_cfa(fixed), cfa);
+        else if (topmost_)
+            found = link_;
+        if (found && row.ra_signed)
+            found = arch::stripped(*found);
+        return found;
     }
 
     std::optional<std::uintptr_t> value(const jitsframe::Rule& rule, std::uintptr_t cfa) const
@@ -90,13 +109,17 @@ private:
         if (rule.base == jitsframe::Rule::Base::reg) {
             if (rule.reg != abi.sp_reg && rule.reg != abi.fp_reg)
                 return std::nullopt;
-            base = rule.reg == abi.sp_reg ? sp_ : fp_;
+            if (rule.reg == abi.sp_reg && !sp_)
+                return std::nullopt;
+            base = rule.reg == abi.sp_reg ? *sp_ : fp_;
         }
         base += static_cast<std::uintptr_t>(static_cast<std::intptr_t>(rule.offset));
         return rule.deref ? read(base) : base;
     }
 
-    std::uintptr_t pc_, sp_, fp_;
+    std::uintptr_t pc_;
+    std::optional<std::uintptr_t> sp_;  // unknown where frame records do not tell
+    std::uintptr_t fp_, link_;
     bool topmost_ = true;
     bool saved_frame_register_ = false;
 };
@@ -150,12 +173,30 @@ void judge(const ucontext_t& interrupted)
     counts.deepest = frames > counts.deepest ? frames : counts.deepest;
 }
 
+// One more tick, of the program's own time.
+void set_timer(int microseconds)
+{
+    itimerval timer = {{0, 0}, {0, microseconds}};
+    if (setitimer(ITIMER_PROF, &timer, nullptr) != 0)
+        throw std::system_error(errno, std::generic_category(), "setitimer");
+}
+
+void go_on(ucontext_t& context)
+{
+    if (steps_left <= 0)
+        stepper->stop(context);
+    else if (stepper->step(context))
+        return;
+    if (ticking)
+        set_timer(microseconds_between_ticks);
+}
+
 void on_tick(int, siginfo_t*, void* interrupted)
 {
     auto& context = *static_cast<ucontext_t*>(interrupted);
     judge(context);
-    steps_left = steps_after_each_tick;
-    arch::set_single_step(context, true);
+    steps_left = ticking ? steps_after_each_tick : 0;
+    go_on(context);
 }
 
 void on_step(int, siginfo_t*, void* interrupted)
@@ -163,8 +204,7 @@ void on_step(int, siginfo_t*, void* interrupted)
     auto& context = *static_cast<ucontext_t*>(interrupted);
     judge(context);
     steps_left -= checked->memory().contains(arch::registers(context).pc) ? 1 : price_of_native_step;
-    if (steps_left <= 0)
-        arch::set_single_step(context, false);
+    go_on(context);
 }
 
 void handle(int signal_number, void (*handler)(int, siginfo_t*, void*))
@@ -179,26 +219,22 @@ void handle(int signal_number, void (*handler)(int, siginfo_t*, void*))
         throw std::system_error(errno, std::generic_category(), "sigaction");
 }
 
-void set_timer(int microseconds)
-{
-    itimerval timer = {{0, microseconds}, {0, microseconds}};
-    if (setitimer(ITIMER_PROF, &timer, nullptr) != 0)
-        throw std::system_error(errno, std::generic_category(), "setitimer");
-}
-
 }  // namespace
 
 void start_selfcheck(Engine& engine)
 {
     checked = &engine;
     counts = {};
+    stepper.emplace(engine.memory());
     handle(SIGPROF, on_tick);
     handle(SIGTRAP, on_step);
+    ticking = true;
     set_timer(microseconds_between_ticks);
 }
 
 SelfcheckCounts stop_selfcheck()
 {
+    ticking = false;
     set_timer(0);
     steps_left = 0;
     return counts;

@@ -48,7 +48,7 @@ private:
         return {};
     }
 
-    void release(const Held&, Gp into) override { pop(into); }
+    void release(const Held&, BaseReg into) override { pop(into.as<Gp>()); }
     std::optional<asmjit::Operand> operand(const Expr&) override { return std::nullopt; }
     bool tail_calls() const override { return false; }
 

@@ -34,12 +34,12 @@ Emitter::Emitter(const EmitOptions& emit_options) : options(emit_options)
 
 void Emitter::note_row()
 {
-    auto offset = static_cast<std::uint32_t>(as.offset());
-    if (!out_.rows.empty() && out_.rows.back().offset == offset)
-        out_.rows.pop_back();
-    if (!out_.rows.empty() && out_.rows.back().cfa == frame_.depth && out_.rows.back().frame_register == frame_.frame_register)
-        return;
-    out_.rows.push_back({offset, frame_.depth, frame_.frame_register});
+    jitsframe::Row row;
+    row.offset = static_cast<std::uint32_t>(as.offset());
+    row.cfa = jitsframe::Rule::in_reg(jitsframe::x86_64::rsp, frame_.depth);
+    if (frame_.frame_register != 0)
+        row.fp = jitsframe::Rule::at_cfa(frame_.frame_register);
+    out_.add_row(row);
 }
 
 void Emitter::set_frame(const Frame& frame)
@@ -84,7 +84,7 @@ void Emitter::cold(std::function<void()> emit)
     cold_.emplace_back(frame_, std::move(emit));
 }
 
-void Emitter::call_site(std::vector<Gp> live, const std::function<void()>& call)
+void Emitter::call_site(std::vector<BaseReg> live, const std::function<void()>& call)
 {
     std::uint32_t site = options.new_site();
     Label miss = as.newLabel();
@@ -105,26 +105,26 @@ void Emitter::call_site(std::vector<Gp> live, const std::function<void()>& call)
 
 // Asks the runtime for the callee's context. The record stays as it is over
 // this call: the runtime's own frame is not part of it.
-void Emitter::context_miss(std::uint32_t site, const std::vector<Gp>& live, Label miss, Label back)
+void Emitter::context_miss(std::uint32_t site, const std::vector<BaseReg>& live, Label miss, Label back)
 {
     as.bind(miss);
     auto room = static_cast<std::int32_t>(live.size() * 8);
     room += (frame_.depth + room) % 16;
     move_sp(-room);
     for (std::size_t i = 0; i < live.size(); i++)
-        as.mov(x86::qword_ptr(x86::rsp, static_cast<std::int32_t>(i * 8)), live[i]);
+        as.mov(x86::qword_ptr(x86::rsp, static_cast<std::int32_t>(i * 8)), live[i].as<Gp>());
     as.mov(x86::rdi, context_register);
     as.mov(x86::esi, site);
     as.mov(x86::rax, reinterpret_cast<std::uintptr_t>(&native::find_context));
     as.call(x86::rax);
     as.mov(scratch_register, x86::rax);
     for (std::size_t i = 0; i < live.size(); i++)
-        as.mov(live[i], x86::qword_ptr(x86::rsp, static_cast<std::int32_t>(i * 8)));
+        as.mov(live[i].as<Gp>(), x86::qword_ptr(x86::rsp, static_cast<std::int32_t>(i * 8)));
     move_sp(room);
     as.jmp(back);
 }
 
-void Emitter::call_native(const void* function, std::vector<Gp> live)
+void Emitter::call_native(const void* function, std::vector<BaseReg> live)
 {
     call_site(std::move(live), [=, this] {
         as.mov(x86::qword_ptr(state_register, offsetof(State, context)), context_register);
@@ -133,7 +133,7 @@ void Emitter::call_native(const void* function, std::vector<Gp> live)
     });
 }
 
-void Emitter::call_slot(int slot, std::vector<Gp> live)
+void Emitter::call_slot(int slot, std::vector<BaseReg> live)
 {
     call_site(std::move(live), [=, this] {
         as.mov(x86::eax, slot);
@@ -141,7 +141,7 @@ void Emitter::call_slot(int slot, std::vector<Gp> live)
     });
 }
 
-void Emitter::call_closure(std::vector<Gp> live)
+void Emitter::call_closure(std::vector<BaseReg> live)
 {
     live.push_back(closure_register);
     call_site(std::move(live), [this] {
@@ -210,12 +210,12 @@ public:
         constexpr std::int32_t room = 7 * 8;   // an odd number of words: the stack is aligned behind it
         move_sp(-room);
         for (int i = 0; i < 6; i++)
-            as.mov(x86::qword_ptr(x86::rsp, i * 8), argument_registers[i]);
+            as.mov(x86::qword_ptr(x86::rsp, i * 8), argument_registers[i].as<Gp>());
         as.mov(x86::qword_ptr(x86::rsp, 48), closure_register);
         as.mov(x86::rdi, x86::rax);
         call_native(reinterpret_cast<const void*>(&native::compile), {x86::rdi});
         for (int i = 0; i < 6; i++)
-            as.mov(argument_registers[i], x86::qword_ptr(x86::rsp, i * 8));
+            as.mov(argument_registers[i].as<Gp>(), x86::qword_ptr(x86::rsp, i * 8));
         as.mov(closure_register, x86::qword_ptr(x86::rsp, 48));
         move_sp(room);
         as.jmp(x86::rax);

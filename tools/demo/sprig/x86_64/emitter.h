@@ -13,6 +13,7 @@
 namespace sprig::x86_64 {
 
 namespace x86 = asmjit::x86;
+using asmjit::BaseReg;
 using asmjit::Label;
 using x86::Gp;
 
@@ -26,7 +27,7 @@ inline constexpr Gp result_register = x86::rax;
 inline constexpr Gp closure_register = x86::r10;
 inline constexpr Gp scratch_register = x86::r11;
 
-inline constexpr Gp argument_registers[] = {x86::rdi, x86::rsi, x86::rdx, x86::rcx, x86::r8, x86::r9};
+inline constexpr BaseReg argument_registers[] = {x86::rdi, x86::rsi, x86::rdx, x86::rcx, x86::r8, x86::r9};
 
 class Emitter {
 public:
@@ -53,10 +54,10 @@ protected:
     void cold(std::function<void()> emit);
     // Makes the record ready for a call, lets `call` emit it, and takes the record
     // back. `live` are the registers that the call needs as they are.
-    void call_site(std::vector<Gp> live, const std::function<void()>& call);
-    void call_native(const void* function, std::vector<Gp> live);
-    void call_slot(int slot, std::vector<Gp> live);
-    void call_closure(std::vector<Gp> live);
+    void call_site(std::vector<BaseReg> live, const std::function<void()>& call);
+    void call_native(const void* function, std::vector<BaseReg> live);
+    void call_slot(int slot, std::vector<BaseReg> live);
+    void call_closure(std::vector<BaseReg> live);
     // The program is wrong if `condition` holds: it ends with a message.
     void fail_if(x86::CondCode condition, Failure failure, int line);
 
@@ -69,7 +70,7 @@ protected:
 
 private:
     void note_row();
-    void context_miss(std::uint32_t site, const std::vector<Gp>& live, Label miss, Label back);
+    void context_miss(std::uint32_t site, const std::vector<BaseReg>& live, Label miss, Label back);
 
     asmjit::CodeHolder code_;
     Emitted out_;

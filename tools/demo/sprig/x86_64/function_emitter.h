@@ -1,27 +1,14 @@
 // SPDX-License-Identifier: MIT
-// From syntax tree to machine code. The tiers differ in where values live; this
+// The instructions of a function. The tiers differ in where values live; this
 // is what they share.
 #pragma once
 
-#include <optional>
-
 #include "emitter.h"
+#include "tree_walker.h"
 
 namespace sprig::x86_64 {
 
-// Where a local lives: in a register, or in the frame at an index from its end.
-struct Home {
-    std::optional<Gp> reg;
-    int frame_index = -1;
-};
-
-// An intermediate value that waits for its use.
-struct Held {
-    std::optional<Gp> reg;
-    int frame_index = -1;               // and if both are missing: on top of the stack
-};
-
-class FunctionEmitter : protected Emitter {
+class FunctionEmitter : protected Emitter, protected TreeWalker {
 public:
     FunctionEmitter(const Function& function, const EmitOptions& options);
     Emitted run();
@@ -29,45 +16,37 @@ public:
 protected:
     virtual void prologue() = 0;
     virtual void epilogue() = 0;
-    // Keeps the result register's value; across_call: over a call, too.
-    virtual Held hold(bool across_call) = 0;
-    virtual void release(const Held& held, Gp into) = 0;
-    // What an instruction can take as its second operand as it is, if this tier looks.
-    virtual std::optional<asmjit::Operand> operand(const Expr& expr) = 0;
     virtual bool tail_calls() const = 0;
 
     x86::Mem frame_slot(int index) const;
-    void load(Gp into, int local);
-    void store(int local, Gp from);
+    void move(BaseReg into, const asmjit::Operand& from) override;
 
-    const Function& function;
-    std::vector<Home> homes;            // by local
     std::int32_t frame_base = 0;        // CFA less the address behind frame index 0
 
 private:
-    void arrive();
-    void block(const Block& block);
-    void statement(const Stmt& stmt);
-    void store_element(const Stmt& stmt);
-    void if_else(const Stmt& stmt);
-    void while_loop(const Stmt& stmt);
-    void for_range(const Stmt& stmt);
-    void return_value(const Expr& expr);
-    void leave();
+    void load(BaseReg into, int local) override;
+    void store(int local, BaseReg from) override;
+    void load_element(int line) override;
+    void store_element(int line) override;
+    void load_length() override;
+    void increment(int local) override;
+    void negate() override;
+    void binary(const Expr& expr) override;
+    void jump(Label target) override;
+    void branch_if_zero(Label target) override;
+    void branch_unless(const Expr& comparison, Label target) override;
+    void branch_unless_below(int local, Label target) override;
+    void function_value(int slot) override;
+    void lambda(const Function& made) override;
+    void direct_call(int slot, std::vector<BaseReg> live) override;
+    void native_call(const void* callee, std::vector<BaseReg> live) override;
+    void closure_call(std::vector<BaseReg> live) override;
+    void return_value(const Expr& expr) override;
 
-    void evaluate(const Expr& expr);
-    void operands(const Expr& left, const Expr& right, asmjit::Operand& second);
-    void branch_if_false(const Expr& expr, Label target);
-    void unary(const Expr& expr);
-    void binary(const Expr& expr);
-    void truth_value(const Expr& expr);
+    void arrive();
+    void leave();
     void divide(const Expr& expr, const asmjit::Operand& second);
-    void index(const Expr& expr);
-    void lambda(const Expr& expr);
-    std::vector<Gp> arguments(const Expr& expr, std::size_t first);
-    void call_direct(const Expr& expr);
-    void call_builtin(const Expr& expr);
-    void call_indirect(const Expr& expr);
+    asmjit::Operand home(int local) const;
     template <typename Call>
     void aligned(Call call);
 };

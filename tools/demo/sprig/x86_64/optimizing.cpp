@@ -61,8 +61,8 @@ private:
                 home.frame_index = in_frame_++;
                 continue;
             }
-            home.reg = callee_saved[(first + rank) % std::size(callee_saved)];
-            saved_.push_back(*home.reg);
+            saved_.push_back(callee_saved[(first + rank) % std::size(callee_saved)]);
+            home.reg = saved_.back();
         }
     }
 
@@ -71,7 +71,7 @@ private:
         Held held;
         if (!across_call && temporaries_used_ < std::size(temporaries)) {
             held.reg = temporaries[temporaries_used_++];
-            as.mov(*held.reg, result_register);
+            move(*held.reg, result_register);
             return held;
         }
         held.frame_index = in_frame_ + spilled_++;
@@ -80,14 +80,14 @@ private:
         return held;
     }
 
-    void release(const Held& held, Gp into) override
+    void release(const Held& held, BaseReg into) override
     {
         if (held.reg) {
             temporaries_used_--;
-            as.mov(into, *held.reg);
+            move(into, *held.reg);
         } else {
             spilled_--;
-            as.mov(into, frame_slot(held.frame_index));
+            move(into, frame_slot(held.frame_index));
         }
     }
 
