@@ -13,7 +13,9 @@
 #include "area.h"
 
 #define FRE_INFO_SP		0x01
+#define FRE_INFO_MANGLED	0x80
 #define FDE_INFO_PCMASK		0x10
+#define FDE_INFO_PAUTH_KEY_B	0x20
 #define FDE_INFO_SIGNAL		0x80
 
 /* Unused room: a reader that strays there finds nothing that looks right. */
@@ -99,15 +101,20 @@ static __u8 *put(__u8 *at, __s64 value, unsigned int width)
 
 static unsigned int row_words(const struct row *row, __s32 *words)
 {
+	unsigned int nr = 0;
+
 	if (row->outermost)
 		return 0;
 	if (row->nr_words) {
 		memcpy(words, row->words, row->nr_words * sizeof(*words));
 		return row->nr_words;
 	}
-	words[0] = row->cfa;
-	words[1] = row->fp;
-	return row->fp ? 2 : 1;
+	words[nr++] = row->cfa;
+	if (!code_sframe_fixed_ra && row->ra)
+		words[nr++] = row->ra;
+	if (row->fp)
+		words[nr++] = row->fp;
+	return nr;
 }
 
 static __u8 *put_row(__u8 *at, const struct row *row, unsigned int start_width)
@@ -120,7 +127,9 @@ static __u8 *put_row(__u8 *at, const struct row *row, unsigned int start_width)
 			width = width_of(words[i]);
 	}
 	at = put(at, row->start, start_width);
-	*at++ = (__u8)(width << 5 | nr << 1 | (row->base_fp ? 0 : FRE_INFO_SP));
+	*at++ = (__u8)(width << 5 | nr << 1 |
+		       (row->base_fp ? 0 : FRE_INFO_SP) |
+		       (row->mangled ? FRE_INFO_MANGLED : 0));
 	for (i = 0; i < nr; i++)
 		at = put(at, words[i], width);
 	return at;
@@ -134,6 +143,7 @@ static __u8 *put_rows(__u8 *at, const struct function *fn)
 
 	at = put(at, nr, 1);
 	*at++ = (__u8)(width | (fn->rep_size ? FDE_INFO_PCMASK : 0) |
+		       (fn->pauth_key_b ? FDE_INFO_PAUTH_KEY_B : 0) |
 		       (fn->signal ? FDE_INFO_SIGNAL : 0));
 	*at++ = fn->flexible;
 	*at++ = fn->rep_size;

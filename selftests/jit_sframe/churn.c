@@ -97,6 +97,7 @@ static void vary(struct churn *churn, struct function *fn)
 		fn->rows[i].start = i;
 		fn->rows[i].cfa = 8 * (1 + pick(&churn->random, 5000));
 		fn->rows[i].fp = pick(&churn->random, 2) ? -16 : 0;
+		fn->rows[i].ra = fn->rows[i].fp ? -8 : 0;
 	}
 }
 
@@ -236,7 +237,7 @@ static void emit_real(struct jit *jit, __u64 *random)
 	jit->nr_fns = NR_REAL;
 	for (i = 0; i < NR_REAL; i++)
 		code_emit(&jit->fns[i], jit_slot(jit, REAL_SLOT(i)),
-			  random ? pick(random, SHAPE_LEAF) : jit_shapes[i],
+			  code_shapes[random ? pick(random, code_nr_shapes) : i],
 			  jit_slot(jit, REAL_SLOT((i + 1) % NR_REAL)), SPIN);
 	chain_plan(&jit->chain, jit->fns, NR_REAL, LEVELS);
 }

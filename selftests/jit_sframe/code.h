@@ -16,7 +16,7 @@
 #include <linux/types.h>
 
 #define MAX_INSNS	192
-#define MAX_ROWS	MAX_INSNS
+#define MAX_ROWS	512
 #define MAX_WORDS	6
 
 /**
@@ -24,8 +24,12 @@
  * @start: offset of the first instruction it is for
  * @base_fp: the CFA counts from FP, not from SP
  * @outermost: the return address is undefined
+ * @mangled: the return address is signed
  * @cfa: CFA = base + cfa
- * @fp: the caller's FP is at CFA + fp; 0: FP still has the caller's value
+ * @ra: the return address is at CFA + ra; 0: it is in the link register. Means
+ *	nothing where code_sframe_fixed_ra says it for all rows.
+ * @fp: the caller's FP is at CFA + fp; 0: FP still has the caller's value.
+ *	Where rows have @ra, they have either both or none.
  * @nr_words: of a flexible row: number of @words, which stand for all the above
  * @words: control and offset words as they are in the section
  */
@@ -33,7 +37,9 @@ struct row {
 	__u32 start;
 	bool base_fp;
 	bool outermost;
+	bool mangled;
 	__s32 cfa;
+	__s32 ra;
 	__s32 fp;
 	__u8 nr_words;
 	__s32 words[MAX_WORDS];
@@ -61,6 +67,7 @@ struct insn {
  * @size: in bytes
  * @rep_size: size of the repeated block of a PC-mask FDE, else 0
  * @signal: a signal frame
+ * @pauth_key_b: return addresses are signed with key B, if at all
  * @flexible: rows are flexible
  * @no_rows: the FDE has no rows: outermost
  * @own_stack: return addresses are on a stack of the language's own, which
@@ -70,7 +77,7 @@ struct insn {
  * @rows: in order
  * @nr_insns: number of @insns
  * @insns: in order
- * @return_offset: offset that its callee returns to
+ * @return_offset: offset that its callee, or its signal handler, returns to
  * @call_depth: CFA - SP at its call, which makes the callee's CFA
  */
 struct function {
@@ -78,6 +85,7 @@ struct function {
 	__u32 size;
 	__u8 rep_size;
 	bool signal;
+	bool pauth_key_b;
 	bool flexible;
 	bool no_rows;
 	bool own_stack;
@@ -100,6 +108,8 @@ enum shape {
 	SHAPE_SP_4,	/* the same, offsets need 4-byte data words */
 	SHAPE_DYNAMIC,	/* SP-based, SP moves in the body; two epilogues */
 	SHAPE_FP,	/* FP-based, as compilers make it */
+	SHAPE_SIGNED_A,	/* SP-based, the return address is signed, key A */
+	SHAPE_SIGNED_B,	/* the same, key B */
 	SHAPE_LEAF,	/* no frame at all; calls nothing */
 	NR_SHAPES,
 };
@@ -115,6 +125,16 @@ enum shape {
  */
 void code_emit(struct function *fn, void *at, enum shape shape,
 	       const void *callee, __u32 spin);
+
+/* The shapes that call others and that this architecture has. */
+extern const enum shape code_shapes[];
+extern const unsigned int code_nr_shapes;
+
+/* What a function has to look like that a walk is to reach from native code. */
+extern const enum shape code_calls_native;
+
+/* Whether signatures of return addresses show in them. */
+bool code_signs_return_addresses(void);
 
 /*
  * Special functions. Each takes the counter as above, and calls @callee if it
@@ -139,8 +159,12 @@ void code_emit_own_stack(struct function *fn, void *at, const void *callee,
 /* Blocks of one pattern, as a procedure linkage table has them; leaf. */
 void code_emit_blocks(struct function *fn, void *at, unsigned int nr_blocks,
 		      __u32 spin);
-/* The first instruction traps with SIGILL; otherwise SHAPE_SP, a leaf. */
-void code_emit_trap(struct function *fn, void *at, __u32 spin);
+/*
+ * As code_emit() makes it, but it calls nothing, and traps with SIGILL in front
+ * of its nth instruction and that one's spin. False if it has none such.
+ */
+bool code_emit_trapping(struct function *fn, void *at, enum shape shape,
+			unsigned int nth, __u32 spin);
 /* A signal handler for the above: steps over the trap, spins before. */
 void code_emit_handler(struct function *fn, void *at, __u32 spin);
 /* What a signal handler returns to. *entry: the address for sa_restorer. */
@@ -153,7 +177,10 @@ void code_emit_touch(struct function *fn, void *at);
  */
 void code_emit_syscall(struct function *fn, void *at);
 
-/* Handle a signal with code made here; 0 or -1 with errno. */
+/*
+ * Handle a signal with code made here, on the alternate stack if there is one;
+ * 0 or -1 with errno.
+ */
 int code_set_handler(int signal, __u64 handler, __u64 restorer);
 
 /* The DWARF number of the register code_emit_frame_reg() uses. */

@@ -45,6 +45,14 @@ FIXTURE_VARIANT_ADD(every_instruction, frame_pointer) {
 	.shape = SHAPE_FP,
 };
 
+FIXTURE_VARIANT_ADD(every_instruction, signed_with_key_a) {
+	.shape = SHAPE_SIGNED_A,
+};
+
+FIXTURE_VARIANT_ADD(every_instruction, signed_with_key_b) {
+	.shape = SHAPE_SIGNED_B,
+};
+
 FIXTURE_VARIANT_ADD(every_instruction, leaf) {
 	.shape = SHAPE_LEAF,
 };
@@ -60,6 +68,9 @@ FIXTURE_SETUP(every_instruction)
 
 	if (missing)
 		SKIP(return, "%s", missing);
+	if ((variant->shape == SHAPE_SIGNED_A ||
+	     variant->shape == SHAPE_SIGNED_B) && !code_signs_return_addresses())
+		SKIP(return, "the machine signs no return addresses");
 	ASSERT_EQ(0, jit_init(&self->jit, 0));
 }
 

@@ -39,7 +39,7 @@ FIXTURE_SETUP(exact)
 	if (missing)
 		SKIP(return, "%s", missing);
 	ASSERT_EQ(0, jit_init(&self->jit, 0));
-	jit_emit(&self->jit, jit_shapes, jit_nr_shapes, LEVELS, SPIN);
+	jit_emit(&self->jit, code_shapes, code_nr_shapes, LEVELS, SPIN);
 }
 
 FIXTURE_TEARDOWN(exact)

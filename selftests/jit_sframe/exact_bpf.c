@@ -175,7 +175,7 @@ FIXTURE_SETUP(exact_bpf)
 	ASSERT_LE(0, self->event);
 
 	ASSERT_EQ(0, jit_init(&self->jit, 0));
-	jit_emit(&self->jit, jit_shapes, jit_nr_shapes, LEVELS, SPIN);
+	jit_emit(&self->jit, code_shapes, code_nr_shapes, LEVELS, SPIN);
 	ASSERT_EQ(0, jit_publish(&self->jit));
 	ASSERT_EQ(0, jit_register(&self->jit));
 }

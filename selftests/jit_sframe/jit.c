@@ -20,12 +20,6 @@
 #define PERIOD		20000
 #define SLICE		20000000
 
-const enum shape jit_shapes[] = {
-	SHAPE_SP, SHAPE_DYNAMIC, SHAPE_SP_2, SHAPE_FP, SHAPE_SP_4,
-};
-
-const unsigned int jit_nr_shapes = sizeof(jit_shapes) / sizeof(*jit_shapes);
-
 int jit_init(struct jit *jit, __u32 flags)
 {
 	struct jit_sframe_register text = {

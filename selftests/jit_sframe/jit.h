@@ -72,8 +72,4 @@ void jit_run(const struct jit *jit, __u64 ns);
 int jit_sample(struct jit *jit, struct verdicts *verdicts, bool deferred,
 	       __u64 samples, unsigned int seconds);
 
-/* A chain of all shapes, native ones not among them. */
-extern const enum shape jit_shapes[];
-extern const unsigned int jit_nr_shapes;
-
 #endif

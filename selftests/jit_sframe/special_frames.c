@@ -118,7 +118,7 @@ TEST_F_TIMEOUT(special_frames, retired_and_made_again, 300)
 /* In registered text, but described by nothing: frame pointers are tried. */
 TEST_F_TIMEOUT(special_frames, fallback_to_frame_pointers, 300)
 {
-	const enum shape shapes[] = { SHAPE_SP, SHAPE_FP, SHAPE_SP_2 };
+	const enum shape shapes[] = { code_calls_native, SHAPE_FP, SHAPE_SP_2 };
 
 	BEGIN(0);
 	jit_emit(&self->jit, shapes, 3, 9, SPIN);
@@ -128,15 +128,15 @@ TEST_F_TIMEOUT(special_frames, fallback_to_frame_pointers, 300)
 }
 
 /*
- * JIT code calls native code calls JIT code: FP holds garbage in the first, and
- * what native code saved of it must not be taken for a frame.
+ * JIT code calls native code calls JIT code: FP holds garbage in JIT code, and
+ * what was saved of it must not be taken for a frame.
  */
 TEST_F_TIMEOUT(special_frames, native_between, 300)
 {
 	struct jit *jit = &self->jit;
 
 	BEGIN(JIT_SFRAME_NO_FP_FALLBACK);
-	code_emit(&jit->fns[0], jit_slot(jit, 0), SHAPE_SP,
+	code_emit(&jit->fns[0], jit_slot(jit, 0), code_calls_native,
 		  jit_native_slot(jit, 0), SPIN);
 	code_emit(&jit->fns[1], jit_native_slot(jit, 0), SHAPE_FP,
 		  jit_slot(jit, 2), SPIN);
@@ -146,7 +146,7 @@ TEST_F_TIMEOUT(special_frames, native_between, 300)
 	EXPECT_ALL_EXACT();
 }
 
-/* PC % 16 decides between rows that repeat for each block. */
+/* The offset in a block decides between rows that repeat for each block. */
 TEST_F_TIMEOUT(special_frames, pc_mask, 300)
 {
 	struct jit *jit = &self->jit;
@@ -263,7 +263,7 @@ TEST_F_TIMEOUT(special_frames, signal_frame, 300)
 	before.start = (__u64)trap - before.size;
 	before.rows[0].cfa = 64;
 	code_emit(&jit->fns[1], jit_slot(jit, 1), SHAPE_SP_2, trap, SPIN);
-	code_emit_trap(&jit->fns[2], trap, SPIN);
+	ASSERT_TRUE(code_emit_trapping(&jit->fns[2], trap, SHAPE_SP, 0, SPIN));
 	code_emit_sigreturn(&jit->fns[3], jit_slot(jit, 3), &entry);
 	code_emit_handler(&jit->fns[4], jit_slot(jit, 4), SPIN);
 	jit->nr_fns = 5;
@@ -276,7 +276,6 @@ TEST_F_TIMEOUT(special_frames, signal_frame, 300)
 	ASSERT_EQ(0, area_append(&jit->area, &jit->fns[4]));
 
 	chain_plan(&jit->chain, jit->fns, 5, 5);
-	jit->chain.levels[2].return_to = jit->fns[2].start;
 	jit->chain.levels[3].return_to = entry;
 	jit->chain.levels[3].cfa = 0;
 	jit->chain.levels[4].cfa = 0;

@@ -56,7 +56,7 @@ FIXTURE_SETUP(static_area)
 	if (missing)
 		SKIP(return, "%s", missing);
 	ASSERT_EQ(0, jit_init(&self->jit, 0));
-	jit_emit(&self->jit, jit_shapes, jit_nr_shapes, LEVELS, SPIN);
+	jit_emit(&self->jit, code_shapes, code_nr_shapes, LEVELS, SPIN);
 	self->memory = mmap(NULL, SECTION_SIZE, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->memory);
@@ -64,7 +64,7 @@ FIXTURE_SETUP(static_area)
 	/* Linkers align sections to 8, yet the index needs no more than 4. */
 	self->sec.base = self->memory + 4;
 	self->sec.size = SECTION_SIZE - 4;
-	self->sec.capacity = jit_nr_shapes;
+	self->sec.capacity = code_nr_shapes;
 	self->sec.encoding = variant->encoding;
 	self->sec.origin = (__u64)self->jit.text;
 	section_begin(&self->sec);
@@ -157,7 +157,7 @@ TEST_F_TIMEOUT(static_area, text_elsewhere, 300)
 
 	ASSERT_EQ(0, append_all(self));
 	ASSERT_EQ(0, jit_init(&other, 0));
-	jit_emit(&other, jit_shapes, jit_nr_shapes, LEVELS, SPIN);
+	jit_emit(&other, code_shapes, code_nr_shapes, LEVELS, SPIN);
 	memory = other.text + (self->memory - (__u8 *)self->jit.text);
 	if (variant->encoding == START_TEXT)
 		memory -= 16 * SECTION_SIZE;

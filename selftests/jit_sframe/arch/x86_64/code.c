@@ -8,17 +8,13 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "../../code.h"
+#include "../../assembler.h"
 
 #define DWARF_RAX	0
 #define DWARF_RBP	6
 #define DWARF_RSP	7
 #define DWARF_R10	10
 #define DWARF_R12	12
-
-/* Control words of flexible rows. */
-#define FLEX_REG(reg)		((reg) << 3 | 1)
-#define FLEX_REG_DEREF(reg)	((reg) << 3 | 3)
 
 /*
  * Of enum perf_event_x86_regs. The UAPI header has the name of one inside the
@@ -33,6 +29,20 @@ const unsigned int code_reg_sp = 0, code_reg_frame = 1;
 /* struct pt_regs: r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi ... */
 const unsigned int code_bpf_ip = 16 * 8, code_bpf_sp = 19 * 8;
 
+const enum shape code_shapes[] = {
+	SHAPE_SP, SHAPE_DYNAMIC, SHAPE_SP_2, SHAPE_FP, SHAPE_SP_4,
+};
+
+const unsigned int code_nr_shapes = sizeof(code_shapes) / sizeof(*code_shapes);
+
+/* The frame record lies next to the CFA, so SP is known again. */
+const enum shape code_calls_native = SHAPE_SP;
+
+bool code_signs_return_addresses(void)
+{
+	return false;
+}
+
 const __u8 code_sframe_abi = 3;
 const __s8 code_sframe_fixed_fp, code_sframe_fixed_ra = -8;
 
@@ -40,116 +50,42 @@ const __s8 code_sframe_fixed_fp, code_sframe_fixed_ra = -8;
 const unsigned int code_bad_frame_regs[] = { DWARF_RSP, 16, 17, 0xffff };
 const unsigned int code_nr_bad_frame_regs = 4;
 
-struct assembler {
-	struct function *fn;
-	__u8 *at;
-	__u32 spin;
-	struct row row;		/* the rule now */
-	__s32 sp_to_cfa;	/* the truth now */
-	bool framed;
-	bool unsettled;
-};
-
-static __u32 offset(const struct assembler *a)
-{
-	return (__u32)((__u64)a->at - a->fn->start);
-}
-
-static void begin(struct assembler *a, struct function *fn, void *at,
-		  __u32 spin)
-{
-	memset(fn, 0, sizeof(*fn));
-	fn->start = (__u64)at;
-	memset(a, 0, sizeof(*a));
-	a->fn = fn;
-	a->at = at;
-	a->spin = spin;
-	a->row.cfa = 8;
-	a->sp_to_cfa = 8;
-}
-
-static void end(struct assembler *a)
-{
-	a->fn->size = offset(a);
-}
-
-static bool same_rule(const struct row *a, const struct row *b)
-{
-	return a->base_fp == b->base_fp && a->outermost == b->outermost &&
-	       a->cfa == b->cfa && a->fp == b->fp &&
-	       a->nr_words == b->nr_words &&
-	       !memcmp(a->words, b->words, sizeof(a->words));
-}
-
-/* An instruction starts here. */
-static void mark(struct assembler *a)
-{
-	struct function *fn = a->fn;
-	struct insn *insn = &fn->insns[fn->nr_insns++];
-
-	insn->offset = offset(a);
-	insn->sp_to_cfa = a->sp_to_cfa;
-	insn->framed = a->framed;
-	insn->unsettled = a->unsettled;
-	if (fn->nr_rows && same_rule(&fn->rows[fn->nr_rows - 1], &a->row))
-		return;
-	a->row.start = insn->offset;
-	fn->rows[fn->nr_rows++] = a->row;
-}
-
-static void emit(struct assembler *a, const void *code, size_t len)
-{
-	memcpy(a->at, code, len);
-	a->at += len;
-}
-
 /*
  *	mov $spin,%ecx
  *	loop .
  *
  * LOOP changes no flags, so this may stand anywhere. RCX is free everywhere.
  */
-static void spin(struct assembler *a)
+void arch_spin(struct assembler *a)
 {
 	__u8 load[5] = { 0xb9 };
 	static const __u8 loop[2] = { 0xe2, 0xfe };
 
-	if (!a->spin)
-		return;
 	memcpy(load + 1, &a->spin, 4);
-	mark(a);
-	emit(a, load, sizeof(load));
-	mark(a);
+	asm_mark(a);
+	asm_emit(a, load, sizeof(load));
+	asm_mark(a);
 	a->fn->insns[a->fn->nr_insns - 1].spin = true;
-	emit(a, loop, sizeof(loop));
+	asm_emit(a, loop, sizeof(loop));
 }
 
-static void insn(struct assembler *a, const void *code, size_t len)
+/* ud2 */
+void arch_trap(struct assembler *a)
 {
-	spin(a);
-	mark(a);
-	emit(a, code, len);
+	asm_emit(a, "\x0f\x0b", 2);
 }
 
 #define INSN(a, ...)						\
 do {								\
 	static const __u8 code_[] = { __VA_ARGS__ };		\
 								\
-	insn(a, code_, sizeof(code_));				\
+	asm_insn(a, code_, sizeof(code_));			\
 } while (0)
-
-/* The stack pointer went down by this much. */
-static void moved(struct assembler *a, __s32 by)
-{
-	a->sp_to_cfa += by;
-	if (!a->row.base_fp && !a->row.nr_words)
-		a->row.cfa += by;
-}
 
 static void push_rbp(struct assembler *a)
 {
 	INSN(a, 0x55);
-	moved(a, 8);
+	asm_moved(a, 8);
 	a->row.fp = -a->sp_to_cfa;
 }
 
@@ -158,7 +94,7 @@ static void pop_rbp(struct assembler *a)
 	INSN(a, 0x5d);
 	a->row.base_fp = false;
 	a->row.cfa = a->sp_to_cfa;
-	moved(a, -8);
+	asm_moved(a, -8);
 	a->row.fp = 0;
 	a->framed = false;
 }
@@ -172,8 +108,8 @@ static void sub_rsp(struct assembler *a, __s32 by)
 		by = -by;
 	}
 	memcpy(code + 3, &by, 4);
-	insn(a, code, sizeof(code));
-	moved(a, code[2] == 0xec ? by : -by);
+	asm_insn(a, code, sizeof(code));
+	asm_moved(a, code[2] == 0xec ? by : -by);
 }
 
 /*
@@ -194,12 +130,11 @@ static void call_if_more(struct assembler *a, const void *callee)
 	INSN(a, 0x74, 0x00);
 	jump = a->at;
 	INSN(a, 0xff, 0xcf);
-	spin(a);
-	mark(a);
+	asm_lead_in(a);
 	rel = (__s32)((__u64)callee - (__u64)(a->at + sizeof(call)));
 	memcpy(call + 1, &rel, sizeof(rel));
-	emit(a, call, sizeof(call));
-	a->fn->return_offset = offset(a);
+	asm_emit(a, call, sizeof(call));
+	a->fn->return_offset = asm_offset(a);
 	a->fn->call_depth = a->sp_to_cfa;
 	INSN(a, 0xff, 0xc7);
 	jump[-1] = (__u8)(a->at - jump);
@@ -220,14 +155,14 @@ static void emit_sp(struct assembler *a, __s32 frame, const void *callee)
 {
 	push_rbp(a);
 	INSN(a, 0x53);
-	moved(a, 8);
+	asm_moved(a, 8);
 	sub_rsp(a, frame);
 	INSN(a, 0x48, 0x8d, 0x2c, 0xfc);
 	if (callee)
 		call_if_more(a, callee);
 	sub_rsp(a, -frame);
 	INSN(a, 0x5b);
-	moved(a, -8);
+	asm_moved(a, -8);
 	pop_rbp(a);
 	INSN(a, 0xc3);
 }
@@ -258,24 +193,25 @@ static void emit_dynamic(struct assembler *a, const void *callee)
 	fp = a->row.fp;
 	INSN(a, 0x31, 0xed);
 	INSN(a, 0x6a, 0x01);
-	moved(a, 8);
+	asm_moved(a, 8);
 	INSN(a, 0x6a, 0x01);
-	moved(a, 8);
+	asm_moved(a, 8);
 	INSN(a, 0x85, 0xff);
 	INSN(a, 0x75, 0x00);
 	jump = a->at;
 	INSN(a, 0x5a);
-	moved(a, -8);
+	asm_moved(a, -8);
 	INSN(a, 0x5a);
-	moved(a, -8);
+	asm_moved(a, -8);
 	pop_rbp(a);
 	INSN(a, 0xc3);
 	jump[-1] = (__u8)(a->at - jump);
-	moved(a, 24);
+	asm_moved(a, 24);
 	a->row.fp = fp;
 	INSN(a, 0x6a, 0x01);
-	moved(a, 8);
-	call_if_more(a, callee);
+	asm_moved(a, 8);
+	if (callee)
+		call_if_more(a, callee);
 	sub_rsp(a, -24);
 	pop_rbp(a);
 	INSN(a, 0xc3);
@@ -300,15 +236,15 @@ static void emit_fp(struct assembler *a, const void *callee)
 	a->row.base_fp = true;
 	a->framed = true;
 	INSN(a, 0x53);
-	moved(a, 8);
+	asm_moved(a, 8);
 	sub_rsp(a, 24);
 	INSN(a, 0x48, 0x8d, 0x1c, 0xfc);
 	if (callee)
 		call_if_more(a, callee);
 	INSN(a, 0x48, 0x8d, 0x65, 0xf8);
-	moved(a, -24);
+	asm_moved(a, -24);
 	INSN(a, 0x5b);
-	moved(a, -8);
+	asm_moved(a, -8);
 	pop_rbp(a);
 	INSN(a, 0xc3);
 }
@@ -325,48 +261,52 @@ static void emit_leaf(struct assembler *a)
 	INSN(a, 0xc3);
 }
 
+static void emit_shape(struct assembler *a, enum shape frame,
+		       const void *callee)
+{
+	switch (frame) {
+	case SHAPE_SP:
+		emit_sp(a, 24, callee);
+		break;
+	case SHAPE_SP_2:
+		emit_sp(a, 0x400, callee);
+		break;
+	case SHAPE_SP_4:
+		emit_sp(a, 0x9000, callee);
+		break;
+	case SHAPE_DYNAMIC:
+		emit_dynamic(a, callee);
+		break;
+	case SHAPE_FP:
+		emit_fp(a, callee);
+		break;
+	default:
+		emit_leaf(a);
+		break;
+	}
+}
+
 void code_emit(struct function *fn, void *at, enum shape shape,
 	       const void *callee, __u32 spin)
 {
 	struct assembler a;
 
-	begin(&a, fn, at, spin);
-	switch (shape) {
-	case SHAPE_SP:
-		emit_sp(&a, 24, callee);
-		break;
-	case SHAPE_SP_2:
-		emit_sp(&a, 0x400, callee);
-		break;
-	case SHAPE_SP_4:
-		emit_sp(&a, 0x9000, callee);
-		break;
-	case SHAPE_DYNAMIC:
-		emit_dynamic(&a, callee);
-		break;
-	case SHAPE_FP:
-		emit_fp(&a, callee);
-		break;
-	default:
-		emit_leaf(&a);
-		break;
-	}
-	end(&a);
+	asm_begin(&a, fn, at, spin);
+	emit_shape(&a, shape, callee);
+	asm_end(&a);
 }
 
-static void flexible(struct assembler *a, const __s32 *words, __u8 nr)
+bool code_emit_trapping(struct function *fn, void *at, enum shape shape,
+			unsigned int nth, __u32 spin)
 {
-	memset(a->row.words, 0, sizeof(a->row.words));
-	memcpy(a->row.words, words, nr * sizeof(*words));
-	a->row.nr_words = nr;
-}
+	struct assembler a;
 
-#define FLEXIBLE(a, ...)					\
-do {								\
-	static const __s32 words_[] = { __VA_ARGS__ };		\
-								\
-	flexible(a, words_, sizeof(words_) / sizeof(__s32));	\
-} while (0)
+	asm_begin(&a, fn, at, spin);
+	a.trap_at = nth;
+	emit_shape(&a, shape, NULL);
+	asm_end(&a);
+	return nth < a.nr;
+}
 
 /*
  *	lea 8(%rsp),%r10		CFA=rsp+8
@@ -390,22 +330,22 @@ void code_emit_realigned(struct function *fn, void *at, const void *callee,
 {
 	struct assembler a;
 
-	begin(&a, fn, at, spin);
+	asm_begin(&a, fn, at, spin);
 	fn->flexible = true;
 	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 8);
 	INSN(&a, 0x4c, 0x8d, 0x54, 0x24, 0x08);
 	FLEXIBLE(&a, FLEX_REG(DWARF_R10), 0);
 	INSN(&a, 0x48, 0x83, 0xe4, 0xc0);
-	moved(&a, 56);
+	asm_moved(&a, 56);
 	INSN(&a, 0x41, 0xff, 0x72, 0xf8);
-	moved(&a, 8);
+	asm_moved(&a, 8);
 	INSN(&a, 0x55);
-	moved(&a, 8);
+	asm_moved(&a, 8);
 	FLEXIBLE(&a, FLEX_REG(DWARF_R10), 0, 0, FLEX_REG_DEREF(DWARF_RSP), 0);
 	INSN(&a, 0x48, 0x89, 0xe5);
 	FLEXIBLE(&a, FLEX_REG(DWARF_R10), 0, 0, FLEX_REG_DEREF(DWARF_RBP), 0);
 	INSN(&a, 0x41, 0x52);
-	moved(&a, 8);
+	asm_moved(&a, 8);
 	FLEXIBLE(&a, FLEX_REG_DEREF(DWARF_RBP), -8, 0,
 		 FLEX_REG_DEREF(DWARF_RBP), 0);
 	sub_rsp(&a, 24);
@@ -413,13 +353,13 @@ void code_emit_realigned(struct function *fn, void *at, const void *callee,
 	INSN(&a, 0x4c, 0x8b, 0x55, 0xf8);
 	FLEXIBLE(&a, FLEX_REG(DWARF_R10), 0, 0, FLEX_REG_DEREF(DWARF_RBP), 0);
 	INSN(&a, 0xc9);
-	moved(&a, -40);
+	asm_moved(&a, -40);
 	FLEXIBLE(&a, FLEX_REG(DWARF_R10), 0);
 	INSN(&a, 0x49, 0x8d, 0x62, 0xf8);
-	moved(&a, -64);
+	asm_moved(&a, -64);
 	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 8);
 	INSN(&a, 0xc3);
-	end(&a);
+	asm_end(&a);
 }
 
 /*
@@ -439,23 +379,23 @@ void code_emit_frame_reg(struct function *fn, void *at, const void *callee,
 {
 	struct assembler a;
 
-	begin(&a, fn, at, spin);
+	asm_begin(&a, fn, at, spin);
 	fn->flexible = true;
 	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 8);
 	INSN(&a, 0x41, 0x54);
-	moved(&a, 8);
+	asm_moved(&a, 8);
 	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 16, 0, 2, -16);
 	INSN(&a, 0x49, 0x89, 0xe4);
 	FLEXIBLE(&a, FLEX_REG(DWARF_R12), 16, 0, FLEX_REG_DEREF(DWARF_R12), 0);
 	sub_rsp(&a, 24);
 	call_if_more(&a, callee);
 	INSN(&a, 0x4c, 0x89, 0xe4);
-	moved(&a, -24);
+	asm_moved(&a, -24);
 	INSN(&a, 0x41, 0x5c);
-	moved(&a, -8);
+	asm_moved(&a, -8);
 	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 8);
 	INSN(&a, 0xc3);
-	end(&a);
+	asm_end(&a);
 }
 
 /*
@@ -471,14 +411,13 @@ static void own_stack_call(struct assembler *a, const void *callee)
 
 	INSN(a, 0x48, 0x8d, 0x05, 0x00, 0x00, 0x00, 0x00);
 	after_lea = a->at;
-	spin(a);
-	mark(a);
+	asm_lead_in(a);
 	rel = (__s32)((__u64)callee - (__u64)(a->at + sizeof(jump)));
 	memcpy(jump + 1, &rel, sizeof(rel));
-	emit(a, jump, sizeof(jump));
+	asm_emit(a, jump, sizeof(jump));
 	rel = (__s32)(a->at - after_lea);
 	memcpy(after_lea - 4, &rel, sizeof(rel));
-	a->fn->return_offset = offset(a);
+	a->fn->return_offset = asm_offset(a);
 }
 
 /*
@@ -493,19 +432,19 @@ void code_emit_enter_own_stack(struct function *fn, void *at,
 {
 	struct assembler a;
 
-	begin(&a, fn, at, spin);
+	asm_begin(&a, fn, at, spin);
 	fn->flexible = true;
 	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 8);
 	INSN(&a, 0x41, 0x54);
-	moved(&a, 8);
+	asm_moved(&a, 8);
 	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 16, 0, 2, -16);
 	INSN(&a, 0x49, 0x89, 0xf4);
 	own_stack_call(&a, callee);
 	INSN(&a, 0x41, 0x5c);
-	moved(&a, -8);
+	asm_moved(&a, -8);
 	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 8);
 	INSN(&a, 0xc3);
-	end(&a);
+	asm_end(&a);
 }
 
 /*
@@ -526,7 +465,7 @@ void code_emit_own_stack(struct function *fn, void *at, const void *callee,
 	struct assembler a;
 	__u8 *jump;
 
-	begin(&a, fn, at, spin);
+	asm_begin(&a, fn, at, spin);
 	fn->flexible = true;
 	fn->own_stack = true;
 	fn->call_depth = -8;
@@ -547,7 +486,7 @@ void code_emit_own_stack(struct function *fn, void *at, const void *callee,
 	a.sp_to_cfa = 0;
 	FLEXIBLE(&a, FLEX_REG(DWARF_R12), 0, FLEX_REG_DEREF(DWARF_R12), 0);
 	INSN(&a, 0x41, 0xff, 0x24, 0x24);
-	end(&a);
+	asm_end(&a);
 }
 
 unsigned int code_frame_reg(void)
@@ -573,7 +512,8 @@ static void emit_block(struct assembler *a, bool last)
 	a->spin = 0;
 	push_rbp(a);
 	a->spin = turns;
-	spin(a);
+	if (turns)
+		arch_spin(a);
 	a->spin = 0;
 	pop_rbp(a);
 	if (last)
@@ -581,8 +521,8 @@ static void emit_block(struct assembler *a, bool last)
 	else
 		INSN(a, 0xeb, 0x05);
 	a->spin = turns;
-	while (offset(a) % 16)
-		emit(a, "\x90", 1);
+	while (asm_offset(a) % 16)
+		asm_emit(a, "\x90", 1);
 }
 
 void code_emit_blocks(struct function *fn, void *at, unsigned int nr_blocks,
@@ -591,29 +531,14 @@ void code_emit_blocks(struct function *fn, void *at, unsigned int nr_blocks,
 	struct assembler a;
 	unsigned int i;
 
-	begin(&a, fn, at, spin);
+	asm_begin(&a, fn, at, spin);
 	for (i = 0; i < nr_blocks; i++)
 		emit_block(&a, i + 1 == nr_blocks);
-	end(&a);
+	asm_end(&a);
 	fn->rep_size = 16;
 	/* The rows of the first block say it all. */
 	while (fn->rows[fn->nr_rows - 1].start >= 16)
 		fn->nr_rows--;
-}
-
-/*
- *	ud2
- *	push %rbp ...
- */
-void code_emit_trap(struct function *fn, void *at, __u32 spin)
-{
-	struct assembler a;
-
-	begin(&a, fn, at, spin);
-	mark(&a);
-	emit(&a, "\x0f\x0b", 2);
-	emit_sp(&a, 24, NULL);
-	end(&a);
 }
 
 /*
@@ -629,17 +554,17 @@ void code_emit_handler(struct function *fn, void *at, __u32 spin)
 	__u32 rip = offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]);
 	struct assembler a;
 
-	begin(&a, fn, at, spin);
+	asm_begin(&a, fn, at, spin);
 	push_rbp(&a);
 	INSN(&a, 0x31, 0xed);
 	memcpy(add + 3, &rip, 4);
 	add[7] = 2;
-	insn(&a, add, sizeof(add));
+	asm_insn(&a, add, sizeof(add));
 	/* From here on the context does not say what was interrupted. */
 	a.unsettled = true;
 	pop_rbp(&a);
 	INSN(&a, 0xc3);
-	end(&a);
+	asm_end(&a);
 }
 
 /*
@@ -666,13 +591,13 @@ void code_emit_sigreturn(struct function *fn, void *at, __u64 *entry)
 	};
 	struct assembler a;
 
-	begin(&a, fn, at, 0);
+	asm_begin(&a, fn, at, 0);
 	fn->flexible = true;
 	fn->signal = true;
-	flexible(&a, words, 6);
-	mark(&a);
-	emit(&a, code, sizeof(code));
-	end(&a);
+	asm_flexible(&a, words, 6);
+	asm_mark(&a);
+	asm_emit(&a, code, sizeof(code));
+	asm_end(&a);
 	*entry = fn->start + 1;
 }
 
@@ -686,7 +611,7 @@ int code_set_handler(int signal, __u64 handler, __u64 restorer)
 		__u64 mask;
 	} action = {
 		.handler = handler,
-		.flags = SA_SIGINFO | 0x04000000, /* SA_RESTORER */
+		.flags = SA_SIGINFO | SA_ONSTACK | 0x04000000, /* SA_RESTORER */
 		.restorer = restorer,
 	};
 
@@ -701,10 +626,10 @@ void code_emit_touch(struct function *fn, void *at)
 {
 	struct assembler a;
 
-	begin(&a, fn, at, 0);
+	asm_begin(&a, fn, at, 0);
 	INSN(&a, 0x48, 0x8b, 0x06);
 	INSN(&a, 0xc3);
-	end(&a);
+	asm_end(&a);
 }
 
 /*
@@ -719,14 +644,14 @@ void code_emit_syscall(struct function *fn, void *at)
 {
 	struct assembler a;
 
-	begin(&a, fn, at, 0);
+	asm_begin(&a, fn, at, 0);
 	INSN(&a, 0x48, 0x8b, 0x06);
 	INSN(&a, 0x48, 0x8b, 0x7e, 0x08);
 	INSN(&a, 0x48, 0x8b, 0x56, 0x18);
 	INSN(&a, 0x48, 0x8b, 0x76, 0x10);
 	INSN(&a, 0x0f, 0x05);
 	INSN(&a, 0xc3);
-	end(&a);
+	asm_end(&a);
 }
 
 static void note_sigsegv(int signal, siginfo_t *info, void *context)
