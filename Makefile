@@ -5,7 +5,6 @@
 ARCH ?= x86_64
 export ARCH
 
-JITSFRAME_BUILD ?= $(CURDIR)/build
 part := tools/results part
 
 .PHONY: help deps deps-kernel deps-guest demo check kernel kernel-debug kernel-stock series shell clean \
@@ -79,4 +78,4 @@ shell: kernel
 	@tools/guest/run --shell
 
 clean:
-	rm -rf $(JITSFRAME_BUILD)
+	rm -rf $(CURDIR)/build
