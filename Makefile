@@ -5,7 +5,6 @@
 ARCH ?= x86_64
 export ARCH
 
-JITSFRAME_BUILD ?= $(CURDIR)/build
 part := tools/results part
 # What x86_64 has done under a bare name is done for arm64 under this.
 of_arch := $(patsubst %,-%,$(filter-out x86_64,$(ARCH)))
@@ -95,4 +94,4 @@ shell: kernel
 	@tools/guest/run --shell
 
 clean:
-	rm -rf $(JITSFRAME_BUILD)
+	rm -rf $(CURDIR)/build

@@ -3,7 +3,7 @@
 # Sourced by every script: where things are, and the one table of architectures.
 
 JITSFRAME_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-JITSFRAME_BUILD=${JITSFRAME_BUILD:-$JITSFRAME_TOP/build}
+JITSFRAME_BUILD=$JITSFRAME_TOP/build
 JITSFRAME_CACHE=${JITSFRAME_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/jitsframe}
 JITSFRAME_JOBS=${JITSFRAME_JOBS:-$(nproc)}
 ARCH=${ARCH:-x86_64}

@@ -90,7 +90,12 @@ struct AreaStats {
 	std::uint64_t flips;
 	std::uint32_t functions;    /**< FDEs alive. */
 	std::uint32_t tombstones;   /**< Retired index entries in the live section. */
-	std::uint32_t generation;   /**< Of the live section. */
+	/**
+	 * Of the live section: a flip adds one. It begins beyond those of every
+	 * area of this process that is gone (and somewhere, for the first), so
+	 * that a reader cannot take an area for its predecessor at the address.
+	 */
+	std::uint32_t generation;
 	std::uint64_t section_bytes; /**< The live section, slack included. */
 	std::uint64_t area_bytes;    /**< Reserved. */
 };
@@ -139,8 +144,8 @@ public:
 
 	/**
 	 * Make [start, start + size) known. When this returns, every reader
-	 * finds it; call it before the code can run. Any order of addresses:
-	 * ascending ones are appended (constant time); a start that was retired
+	 * finds it; call it before the code can run. Addresses may come in any
+	 * order, at a price: ascending ones are appended (constant time); a start that was retired
 	 * and still fits is retargeted (O(log n)); all else builds the section
 	 * anew beside the live one and flips (O(n); for many at once see
 	 * publish_all).
@@ -153,9 +158,10 @@ public:
 	Error publish(std::uint64_t start, std::uint32_t size, const FrameRows &rows) noexcept;
 
 	/**
-	 * publish() for many, in any order, with at most one flip: all or
-	 * none become known, and all at once where a flip or pure append is
-	 * used. `functions` must be sorted by start.
+	 * publish() for many, with at most one flip wherever they lie among
+	 * those that are there: all or none become known, and all at once.
+	 * `functions` must be sorted by start.
+	 * Errors: as publish(); invalid_argument if they are not sorted.
 	 */
 	Error publish_all(std::span<const Publication> functions) noexcept;
 

@@ -155,7 +155,14 @@ enum jitsframe_code jitsframe_rows_error(const struct jitsframe_rows *rows,
 
 #define JITSFRAME_NO_FRAME_REG UINT32_MAX
 
-/** How to make an area: jitsframe_options_init() first, then set what differs. */
+/**
+ * How to make an area: jitsframe_options_init() first, then set what differs.
+ *
+ * The struct may grow at its end. struct_size says which one a program was
+ * compiled with: with the smaller one of an older header the fields that it
+ * lacks have their defaults; the larger one of a newer header is accepted as
+ * long as what this library does not know is 0.
+ */
 struct jitsframe_options {
 	size_t struct_size;         /**< Set by jitsframe_options_init(). */
 	uint64_t text_start;        /**< First address of the code window. */
@@ -170,8 +177,12 @@ struct jitsframe_options {
 	bool register_with_kernel;  /**< true. */
 };
 
-/** Set the defaults named above. */
-void jitsframe_options_init(struct jitsframe_options *options) JITSFRAME_NOEXCEPT;
+/**
+ * Set the defaults named above. struct_size is sizeof(struct jitsframe_options) as the caller knows
+ * it: no more is written. With a size that none ever had nothing is, and jitsframe_area_new() refuses.
+ */
+void jitsframe_options_init(struct jitsframe_options *options,
+			    size_t struct_size) JITSFRAME_NOEXCEPT;
 
 /** How an area stands with the kernel. */
 enum jitsframe_registration {
@@ -210,7 +221,7 @@ struct jitsframe_area;
 /**
  * Map, name and register an area. That the kernel cannot or will not register
  * is no error, see jitsframe_area_status(). NULL on error: INVALID_ARGUMENT,
- * NO_MEMORY, SYSTEM.
+ * NO_MEMORY, SYSTEM, UNSUPPORTED (an option of a newer header is set).
  */
 struct jitsframe_area *jitsframe_area_new(const struct jitsframe_options *options,
 					  struct jitsframe_error *error) JITSFRAME_NOEXCEPT;

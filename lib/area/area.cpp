@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <jitsframe/area.hpp>
 
+#include "generations.hpp"
 #include "inject.hpp"
 #include "live_section.hpp"
 #include "reader.hpp"
@@ -177,7 +178,7 @@ private:
 	Producers producers_;
 	std::mutex mutex_;
 	LiveSection section_;
-	std::uint32_t generation_ = 0;
+	std::uint32_t generation_ = first_generation();
 	std::uint64_t appends_ = 0;
 	std::uint64_t retargets_ = 0;
 	std::uint64_t retires_ = 0;
@@ -188,6 +189,7 @@ Area::Impl::~Impl()
 {
 	if (status_.registration == Registration::registered)
 		unregister_area(reinterpret_cast<std::uint64_t>(base_));
+	end_generations(generation_);
 	munmap(base_, bytes_);
 }
 

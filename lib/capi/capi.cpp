@@ -5,6 +5,8 @@
 #include <jitsframe/area.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -61,6 +63,81 @@ Rule rule_from(const struct jitsframe_rule &rule) noexcept
 struct jitsframe_rule rule_to(const Rule &rule) noexcept
 {
 	return {static_cast<jitsframe_base>(rule.base), rule.deref, rule.reg, rule.offset};
+}
+
+/* sizeof(struct jitsframe_options) in 0.1: no program has a smaller one. */
+constexpr std::size_t first_options_size = 56;
+/* So that a struct_size that nobody set is not believed; as the kernel bounds its own structs. */
+constexpr std::size_t largest_options_size = 4096;
+
+static_assert(offsetof(struct jitsframe_options, register_with_kernel) < first_options_size);
+static_assert(sizeof(struct jitsframe_options) >= first_options_size);
+
+bool is_options_size(std::size_t bytes) noexcept
+{
+	return bytes >= first_options_size && bytes <= largest_options_size;
+}
+
+struct jitsframe_options default_options() noexcept
+{
+	const AreaOptions defaults;
+	struct jitsframe_options options = {};
+
+	options.struct_size = sizeof(options);
+	options.reserve_bytes = defaults.reserve_bytes;
+	options.initial_functions = defaults.initial_functions;
+	options.frame_reg = JITSFRAME_NO_FRAME_REG;
+	options.fp_fallback = defaults.fp_fallback;
+	options.register_with_kernel = defaults.register_with_kernel;
+	return options;
+}
+
+/* Does a newer program's struct ask for something that this library does not know? */
+bool asks_for_unknown(const struct jitsframe_options *options) noexcept
+{
+	const auto *bytes = reinterpret_cast<const unsigned char *>(options);
+	const std::size_t size = options->struct_size;
+
+	return size > sizeof(*options) &&
+	       std::any_of(bytes + sizeof(*options), bytes + size,
+			   [](unsigned char byte) { return byte != 0; });
+}
+
+/* The caller's struct, of its size, as one of ours. */
+Error known_options(const struct jitsframe_options *from,
+		    struct jitsframe_options &options) noexcept
+{
+	if (!from || !is_options_size(from->struct_size))
+		return {Code::invalid_argument, 0, "create area", "options not initialised", 0};
+	if (asks_for_unknown(from))
+		return {Code::unsupported, 0, "create area",
+			"an option that this library is too old for", from->struct_size};
+	options = default_options();
+	std::memcpy(static_cast<void *>(&options), from,
+		    std::min(from->struct_size, sizeof(options)));
+	if (options.frame_reg != JITSFRAME_NO_FRAME_REG && options.frame_reg > UINT16_MAX)
+		return {Code::invalid_argument, 0, "create area", "no such frame register",
+			options.frame_reg};
+	return {};
+}
+
+AreaOptions native_options(const struct jitsframe_options &options) noexcept
+{
+	AreaOptions native;
+
+	native.text_start = options.text_start;
+	native.text_size = options.text_size;
+	native.reserve_bytes = options.reserve_bytes;
+	native.initial_functions = options.initial_functions;
+	if (options.frame_reg != JITSFRAME_NO_FRAME_REG)
+		native.frame_reg = static_cast<std::uint16_t>(options.frame_reg);
+	if (options.owner)
+		native.owner = options.owner;
+	native.abi = abi_from(options.arch);
+	native.producers = options.several_producers ? Producers::several : Producers::one;
+	native.fp_fallback = options.fp_fallback;
+	native.register_with_kernel = options.register_with_kernel;
+	return native;
 }
 
 /* Do something to the rows, unless there are none. */
@@ -205,51 +282,29 @@ jitsframe_code jitsframe_rows_error(const struct jitsframe_rows *rows,
 	return rows ? tell(rows->rows.error(), error) : null_handle(error);
 }
 
-void jitsframe_options_init(struct jitsframe_options *options) noexcept
+void jitsframe_options_init(struct jitsframe_options *options, size_t struct_size) noexcept
 {
-	const AreaOptions defaults;
-
-	if (!options)
+	if (!options || !is_options_size(struct_size))
 		return;
-	*options = {};
-	options->struct_size = sizeof(*options);
-	options->reserve_bytes = defaults.reserve_bytes;
-	options->initial_functions = defaults.initial_functions;
-	options->frame_reg = JITSFRAME_NO_FRAME_REG;
-	options->fp_fallback = defaults.fp_fallback;
-	options->register_with_kernel = defaults.register_with_kernel;
+
+	struct jitsframe_options defaults = default_options();
+	defaults.struct_size = struct_size;
+	std::memset(static_cast<void *>(options), 0, struct_size);
+	std::memcpy(static_cast<void *>(options), &defaults,
+		    std::min(struct_size, sizeof(defaults)));
 }
 
 struct jitsframe_area *jitsframe_area_new(const struct jitsframe_options *options,
 					  struct jitsframe_error *error) noexcept
 {
-	if (!options || options->struct_size != sizeof(*options)) {
-		tell({Code::invalid_argument, 0, "create area", "options not initialised", 0},
-		     error);
-		return nullptr;
-	}
-	if (options->frame_reg != JITSFRAME_NO_FRAME_REG && options->frame_reg > UINT16_MAX) {
-		tell({Code::invalid_argument, 0, "create area", "no such frame register",
-		      options->frame_reg},
-		     error);
+	struct jitsframe_options known;
+
+	if (Error broken = known_options(options, known)) {
+		tell(broken, error);
 		return nullptr;
 	}
 
-	AreaOptions native;
-	native.text_start = options->text_start;
-	native.text_size = options->text_size;
-	native.reserve_bytes = options->reserve_bytes;
-	native.initial_functions = options->initial_functions;
-	if (options->frame_reg != JITSFRAME_NO_FRAME_REG)
-		native.frame_reg = static_cast<std::uint16_t>(options->frame_reg);
-	if (options->owner)
-		native.owner = options->owner;
-	native.abi = abi_from(options->arch);
-	native.producers = options->several_producers ? Producers::several : Producers::one;
-	native.fp_fallback = options->fp_fallback;
-	native.register_with_kernel = options->register_with_kernel;
-
-	Result<Area> area = Area::create(native);
+	Result<Area> area = Area::create(native_options(known));
 	tell(area.error(), error);
 	if (!area)
 		return nullptr;

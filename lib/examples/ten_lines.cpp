@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * What a JIT adds to be seen by the unwinder: the lines between the marks. The
- * rest stands for the JIT: it maps a code window and emits one function.
+ * rest stands for the JIT: it emits one function (ARCHITECTURE/twice.hpp), runs
+ * it and frees it.
  */
 #include <jitsframe/area.hpp>
+
+#include "twice.hpp"
 
 #include <cstdint>
 #include <cstdio>
@@ -15,8 +18,7 @@ using namespace jitsframe;
 
 namespace {
 
-/* push rbx; mov ebx, edi; lea eax, [rbx + rbx]; pop rbx; ret */
-constexpr unsigned char twice[] = {0x53, 0x89, 0xfb, 0x8d, 0x04, 0x1b, 0x5b, 0xc3};
+constexpr std::size_t window = 1 << 20;
 
 int report(const Error &error)
 {
@@ -27,16 +29,28 @@ int report(const Error &error)
 	return 1;
 }
 
+/* Null: the system does not let memory be written, then run. */
+void *emit()
+{
+	void *code = mmap(nullptr, window, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (code == MAP_FAILED)
+		return nullptr;
+	std::memcpy(code, twice::code, sizeof(twice::code));
+	if (mprotect(code, window, PROT_READ | PROT_EXEC))
+		return nullptr;
+	__builtin___clear_cache(static_cast<char *>(code),
+				static_cast<char *>(code) + sizeof(twice::code));
+	return code;
+}
+
 } // namespace
 
 int main()
 {
-	constexpr std::size_t window = 1 << 20;
-	void *code = mmap(nullptr, window, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (code == MAP_FAILED)
+	void *code = emit();
+	if (!code)
 		return 1;
-	std::memcpy(code, twice, sizeof(twice));
 	const auto start = reinterpret_cast<std::uint64_t>(code);
 
 	/* --- once for each code window --- */
@@ -48,20 +62,24 @@ int main()
 		return report(area.error());
 
 	/* --- for each function, before it can run --- */
-	FrameRows frame(x86_64::abi);
-	frame.push(1, x86_64::rbx).pop(7, x86_64::rbx);
-	if (Error error = area->publish(start, sizeof(twice), frame))
+	FrameRows frame;
+	twice::describe(frame);
+	if (Error error = area->publish(start, sizeof(twice::code), frame))
 		return report(error);
+	/* --- */
+
+	const int result = reinterpret_cast<int (*)(int)>(code)(21);
+	const Result<Found> found = area->lookup(start + twice::middle);
 
 	/* --- when its code is gone --- */
-	const Result<Found> found = area->lookup(start + 3);
 	if (Error error = area->retire(start))
 		return report(error);
 	/* --- and that is all --- */
 
 	const Status status = area->status();
 	std::printf("%s: %s\n", to_string(status.registration), status.why);
-	return found && found->row.cfa == Rule::in_reg(x86_64::rsp, 16) && !area->lookup(start + 3)
+	return result == 42 && found && found->row.cfa == twice::cfa &&
+			       !area->lookup(start + twice::middle)
 		       ? 0
 		       : 1;
 }

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * sframe-mutate [--seed N] [--count N] [--corpus FILE [--corpus-count N]]
+ * sframe-mutate [--seed N] [--count N]
  *
  * Make valid sections, break them in ways that reach deep (fields at their
- * bounds, bits, splices, cuts), and feed each to the fuzz target. With
- * --corpus, also write the first --corpus-count of them for the kernel's tests:
- *
- *   "JSFC" | u32 version 1 | u32 count | count times: u32 size, bytes
- *
- * all little endian. The same seed gives the same bytes.
+ * bounds, bits, splices, cuts), and feed each to the fuzz target. The same seed
+ * gives the same bytes. (The kernel's selftest "hostile" makes its own.)
  */
 #include "target.hpp"
 
@@ -16,11 +12,9 @@
 
 #include <jitsframe/sframe.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -111,58 +105,9 @@ Bytes mutation(Random &random)
 	return bytes;
 }
 
-class Corpus {
-public:
-	Corpus(const char *path, std::uint32_t count) : left_(path ? count : 0)
-	{
-		if (!path)
-			return;
-		file_ = std::fopen(path, "wb");
-		write("JSFC", 4);
-		write_u32(1);
-		write_u32(count);
-	}
-	void add(const Bytes &bytes)
-	{
-		if (!left_)
-			return;
-		left_--;
-		write_u32(static_cast<std::uint32_t>(bytes.size()));
-		write(bytes.data(), bytes.size());
-	}
-	[[nodiscard]] bool close()
-	{
-		if (file_ && std::fclose(file_) != 0)
-			ok_ = false;
-		file_ = nullptr;
-		return ok_ && !left_;
-	}
-
-private:
-	void write(const void *bytes, std::size_t size)
-	{
-		ok_ = ok_ && file_ && std::fwrite(bytes, 1, size, file_) == size;
-	}
-	void write_u32(std::uint32_t value)
-	{
-		const std::array<unsigned char, 4> bytes = {
-			static_cast<unsigned char>(value), static_cast<unsigned char>(value >> 8),
-			static_cast<unsigned char>(value >> 16),
-			static_cast<unsigned char>(value >> 24)};
-
-		write(bytes.data(), bytes.size());
-	}
-
-	std::FILE *file_ = nullptr;
-	std::uint32_t left_;
-	bool ok_ = true;
-};
-
 struct Options {
 	std::uint64_t seed = 1;
 	std::uint32_t count = 10000;
-	std::uint32_t corpus_count = 10000;
-	const char *corpus = nullptr;
 };
 
 bool parse(int argc, char **argv, Options &options)
@@ -172,15 +117,10 @@ bool parse(int argc, char **argv, Options &options)
 
 		if (i + 1 == argc)
 			return false;
-		if (name == "--corpus")
-			options.corpus = argv[i + 1];
-		else if (name == "--seed")
+		if (name == "--seed")
 			options.seed = std::strtoull(argv[i + 1], nullptr, 0);
 		else if (name == "--count")
 			options.count = static_cast<std::uint32_t>(std::strtoul(argv[i + 1], nullptr, 0));
-		else if (name == "--corpus-count")
-			options.corpus_count =
-				static_cast<std::uint32_t>(std::strtoul(argv[i + 1], nullptr, 0));
 		else
 			return false;
 	}
@@ -194,13 +134,11 @@ int main(int argc, char **argv)
 	Options options;
 
 	if (!parse(argc, argv, options)) {
-		std::fprintf(stderr, "usage: sframe-mutate [--seed N] [--count N] "
-				     "[--corpus FILE [--corpus-count N]]\n");
+		std::fprintf(stderr, "usage: sframe-mutate [--seed N] [--count N]\n");
 		return 1;
 	}
 
 	Random random(options.seed);
-	Corpus corpus(options.corpus, std::min(options.corpus_count, options.count));
 	std::uint32_t valid = 0;
 
 	for (std::uint32_t i = 0; i < options.count; i++) {
@@ -210,11 +148,6 @@ int main(int argc, char **argv)
 		LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t *>(bytes.data()),
 				       bytes.size());
 		valid += !validate(bytes);
-		corpus.add(bytes);
-	}
-	if (options.corpus && !corpus.close()) {
-		std::fprintf(stderr, "sframe-mutate: cannot write %s\n", options.corpus);
-		return 1;
 	}
 	std::printf("%u mutations, %u of them still valid\n", options.count, valid);
 	/* All broken, or none, would prove little. */

@@ -8,6 +8,9 @@
 
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
 
 #include <sys/wait.h>
@@ -190,14 +193,66 @@ TEST_F(AreaTest, RetargetOverTheNextTombstoneFlips)
 
 TEST_F(AreaTest, InsertBetweenAndBeforeFlips)
 {
+	const std::uint32_t generation = area.stats().generation;
+
 	ASSERT_FALSE(publish(text + 512, 64, 16));
 	ASSERT_FALSE(publish(text, 64, 32));
 	ASSERT_FALSE(publish(text + 256, 64, 48));
 	EXPECT_EQ(area.stats().flips, 3u);
-	EXPECT_EQ(area.stats().generation, 3u);
+	EXPECT_EQ(area.stats().generation, generation + 3);
 	expect_frame(text, 64, 32);
 	expect_frame(text + 256, 64, 48);
 	expect_frame(text + 512, 64, 16);
+}
+
+std::uint64_t live_of(const Area &area)
+{
+	struct jit_sframe_area head;
+
+	std::memcpy(&head, area.address(), sizeof(head));
+	return head.live;
+}
+
+/*
+ * An area in the place of another that a reader may still be in: were a live
+ * word to come back, the reader would take what it read for whole.
+ */
+TEST_F(AreaTest, NoLiveWordComesBackWithTheAddress)
+{
+	std::map<const void *, std::set<std::uint64_t>> seen;
+	std::uint32_t comebacks = 0;
+
+	for (int i = 0; i < 32; i++) {
+		Area next = std::move(Area::create(options())).value();
+		auto &words = seen[next.address()];
+
+		comebacks += !words.empty();
+		EXPECT_EQ(live_of(next), 0u);
+		for (std::uint64_t flips = 1; flips <= 4; flips++) {
+			ASSERT_FALSE(next.publish(text + text_size - flips * 64, 64, frame_of(16)));
+			ASSERT_EQ(next.stats().flips, flips);
+			EXPECT_TRUE(words.insert(live_of(next)).second) << i << " " << flips;
+		}
+	}
+	/* What is unmapped last is what Linux hands out next. */
+	EXPECT_GT(comebacks, 0u);
+}
+
+/* With others alive and going in another order than they came. */
+TEST_F(AreaTest, GenerationsBeginBeyondThoseThatAreGone)
+{
+	std::optional<Area> longest = std::move(Area::create(options())).value();
+	std::optional<Area> shorter = std::move(Area::create(options())).value();
+
+	for (std::uint64_t i = 1; i <= 8; i++)
+		ASSERT_FALSE(longest->publish(text + text_size - i * 64, 64, frame_of(16)));
+	ASSERT_FALSE(shorter->publish(text, 64, frame_of(16)));
+	const std::uint32_t furthest = longest->stats().generation;
+	longest.reset();
+	shorter.reset();
+
+	const Area next = std::move(Area::create(options())).value();
+	EXPECT_EQ(next.stats().generation, furthest);
 }
 
 TEST_F(AreaTest, ReplaceIsOneStoreOrAFlip)

@@ -24,7 +24,7 @@ static struct jitsframe_area *new_area(enum jitsframe_arch arch)
 	struct jitsframe_error error;
 	struct jitsframe_area *area;
 
-	jitsframe_options_init(&options);
+	jitsframe_options_init(&options, sizeof(options));
 	options.text_start = text;
 	options.text_size = 1 << 20;
 	options.owner = "capi_test";
@@ -48,7 +48,7 @@ static void test_options(void)
 	struct jitsframe_error error;
 	char why[200];
 
-	jitsframe_options_init(&options);
+	jitsframe_options_init(&options, sizeof(options));
 	CHECK(!jitsframe_area_new(&options, &error));
 	CHECK(error.code == JITSFRAME_INVALID_ARGUMENT);
 	CHECK(jitsframe_error_format(&error, why, sizeof(why)) == strlen(why));
@@ -59,6 +59,97 @@ static void test_options(void)
 	options.struct_size = 0;
 	CHECK(!jitsframe_area_new(&options, &error));
 	CHECK(!jitsframe_area_new(NULL, NULL));
+}
+
+/* The options as 0.1 has them, whatever is added to them later: this is never changed. */
+struct options_of_0_1 {
+	size_t struct_size;
+	uint64_t text_start;
+	uint64_t text_size;
+	uint64_t reserve_bytes;
+	uint32_t initial_functions;
+	uint32_t frame_reg;
+	const char *owner;
+	enum jitsframe_arch arch;
+	bool several_producers;
+	bool fp_fallback;
+	bool register_with_kernel;
+};
+
+/* Options of programs older and newer than the library; what lies behind them is somebody else's. */
+union sized_options {
+	struct jitsframe_options now;
+	struct options_of_0_1 first;
+	unsigned char bytes[8192];
+};
+
+static bool all_bytes(const unsigned char *bytes, size_t count, unsigned char wanted)
+{
+	while (count)
+		if (bytes[--count] != wanted)
+			return false;
+	return true;
+}
+
+static enum jitsframe_code code_of_new(const union sized_options *options)
+{
+	struct jitsframe_error error;
+	struct jitsframe_area *area = jitsframe_area_new(&options->now, &error);
+
+	CHECK(!area == (error.code != JITSFRAME_OK));
+	jitsframe_area_free(area);
+	return error.code;
+}
+
+static void init_sized(union sized_options *options, size_t size)
+{
+	memset(options, 0xa5, sizeof(*options));
+	jitsframe_options_init(&options->now, size);
+	CHECK(options->now.struct_size == size);
+	CHECK(all_bytes(options->bytes + size, sizeof(*options) - size, 0xa5));
+	options->first.text_start = text;
+	options->first.text_size = 1 << 20;
+}
+
+static void test_options_of_an_older_program(void)
+{
+	union sized_options options;
+
+	init_sized(&options, sizeof(struct options_of_0_1));
+	CHECK(options.first.reserve_bytes == 64 << 20 && options.first.initial_functions == 256);
+	CHECK(options.first.frame_reg == JITSFRAME_NO_FRAME_REG && !options.first.owner);
+	CHECK(options.first.arch == JITSFRAME_ARCH_HOST && !options.first.several_producers);
+	CHECK(options.first.fp_fallback && options.first.register_with_kernel);
+	CHECK(code_of_new(&options) == JITSFRAME_OK);
+	/* No header ever had one as small as this. */
+	options.first.struct_size--;
+	CHECK(code_of_new(&options) == JITSFRAME_INVALID_ARGUMENT);
+	memset(&options, 0xa5, sizeof(options));
+	jitsframe_options_init(&options.now, sizeof(struct options_of_0_1) - 1);
+	CHECK(all_bytes(options.bytes, sizeof(options), 0xa5));
+}
+
+static void test_options_of_a_newer_program(void)
+{
+	const size_t known = sizeof(struct jitsframe_options);
+	union sized_options options;
+
+	init_sized(&options, known + 24);
+	CHECK(all_bytes(options.bytes + known, 24, 0));
+	CHECK(code_of_new(&options) == JITSFRAME_OK);
+	options.bytes[known + 23] = 1;
+	CHECK(code_of_new(&options) == JITSFRAME_UNSUPPORTED);
+	options.bytes[known + 23] = 0;
+	options.bytes[known] = 1;
+	CHECK(code_of_new(&options) == JITSFRAME_UNSUPPORTED);
+	/* The byte behind is not asked for. */
+	options.now.struct_size = known;
+	CHECK(code_of_new(&options) == JITSFRAME_OK);
+	init_sized(&options, 4096);
+	CHECK(code_of_new(&options) == JITSFRAME_OK);
+	options.now.struct_size++;
+	options.bytes[4096] = 0;
+	CHECK(code_of_new(&options) == JITSFRAME_INVALID_ARGUMENT);
 }
 
 static void test_status(void)
@@ -206,6 +297,8 @@ static void test_null_handles(void)
 int main(void)
 {
 	test_options();
+	test_options_of_an_older_program();
+	test_options_of_a_newer_program();
 	test_status();
 	test_moves();
 	test_every_row();

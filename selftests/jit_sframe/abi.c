@@ -51,6 +51,8 @@ TEST_F(abi, query_tells_what_there_is)
 	memset(&query, 0xff, sizeof(query));
 	query.areas_capacity = 0;
 	query.areas = 0;
+	EXPECT_EQ(-EINVAL, jit_sframe_query(&query));
+	query.reserved = 0;
 	ASSERT_EQ(0, jit_sframe_query(&query));
 	EXPECT_EQ(JIT_SFRAME_ABI_VERSION, query.abi_version);
 	EXPECT_EQ(0, query.nr_areas);
@@ -84,6 +86,7 @@ TEST_F(abi, register_and_unregister)
 	struct jit_sframe_query query = {
 		.areas_capacity = 1,
 		.areas = (__u64)&got,
+		.area_struct_size = sizeof(got),
 	};
 
 	ASSERT_EQ(0, jit_sframe_register(&self->reg));
@@ -188,6 +191,7 @@ TEST_F(abi, efault)
 	struct jit_sframe_query query = {
 		.areas_capacity = 1,
 		.areas = 8,
+		.area_struct_size = sizeof(self->reg),
 	};
 	void *nothing = mmap(NULL, self->page, PROT_NONE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -378,6 +382,7 @@ TEST_F(abi, any_order)
 	struct jit_sframe_query query = {
 		.areas_capacity = NR_SOME,
 		.areas = (__u64)regs,
+		.area_struct_size = sizeof(reg),
 	};
 	unsigned int i;
 
@@ -403,6 +408,7 @@ TEST_F(abi, query_with_little_room)
 	struct jit_sframe_query query = {
 		.areas_capacity = 2,
 		.areas = (__u64)regs,
+		.area_struct_size = sizeof(reg),
 	};
 	unsigned int i;
 
@@ -415,6 +421,41 @@ TEST_F(abi, query_with_little_room)
 	EXPECT_EQ(3, query.nr_areas);
 	EXPECT_EQ(FAR_TEXT + 0x1000, regs[1].text_start);
 	EXPECT_EQ(0xeeeeeeeeeeeeeeeeULL, regs[2].text_start);
+}
+
+/* A caller may know a larger element than the kernel, and never a smaller. */
+TEST_F(abi, query_with_larger_elements)
+{
+	struct {
+		struct jit_sframe_register reg;
+		__u64 more;
+	} got[2];
+	struct jit_sframe_register reg;
+	void *base = make_sections(2);
+	struct jit_sframe_query query = {
+		.areas_capacity = 2,
+		.areas = (__u64)got,
+		.area_struct_size = sizeof(got[0]),
+	};
+	unsigned int i;
+
+	memset(got, 0xee, sizeof(got));
+	for (i = 0; i < 2; i++) {
+		reg = section_registration(base, i);
+		ASSERT_EQ(0, jit_sframe_register(&reg));
+	}
+	ASSERT_EQ(0, jit_sframe_query(&query));
+	for (i = 0; i < 2; i++) {
+		reg = section_registration(base, i);
+		EXPECT_EQ(0, memcmp(&got[i].reg, &reg, sizeof(reg)));
+		EXPECT_EQ(0, got[i].more);
+	}
+	query.area_struct_size = sizeof(reg) - 1;
+	EXPECT_EQ(-EINVAL, jit_sframe_query(&query));
+	query.area_struct_size = 0;
+	EXPECT_EQ(-EINVAL, jit_sframe_query(&query));
+	query.area_struct_size = self->page + 1;
+	EXPECT_EQ(-E2BIG, jit_sframe_query(&query));
 }
 
 #define FAILSLAB "/sys/kernel/debug/failslab/"

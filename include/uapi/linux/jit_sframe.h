@@ -155,7 +155,8 @@ struct jit_sframe_register {
  *
  * When the call has returned, no reader in the kernel starts to read the area
  * on behalf of this process, but one may be in the middle of it: it reads user
- * memory with faults handled, so the area may be unmapped at once.
+ * memory with faults handled, and looks afterwards whether the area is still
+ * registered. So the memory may be unmapped, or put to another use, at once.
  *
  * Errors: EINVAL, E2BIG, EFAULT, ENOENT (no such area), ENOMEM, EOPNOTSUPP.
  */
@@ -181,8 +182,14 @@ struct jit_sframe_unregister {
  * @areas_capacity: in: elements that @areas has room for.
  * @areas: in: address of an array of struct jit_sframe_register, or 0. The
  *	first min(@areas_capacity, @nr_areas) are written, by text_start.
+ * @area_struct_size: in: sizeof(struct jit_sframe_register) as the caller knows
+ *	it, if @areas is not 0. Fields that the caller does not know are left
+ *	out; those that the kernel does not know are 0.
+ * @reserved: in: 0.
  *
- * Errors: EINVAL, E2BIG, EFAULT, ENOMEM, EOPNOTSUPP.
+ * Errors: EINVAL (@area_struct_size is less than that of the first version,
+ * @reserved is not 0), E2BIG (fields beyond those known are not 0, or a struct
+ * is larger than a page), EFAULT, EOPNOTSUPP.
  */
 struct jit_sframe_query {
 	__u32 abi_version;
@@ -193,6 +200,8 @@ struct jit_sframe_query {
 	__u32 max_static_rows;
 	__u32 areas_capacity;
 	__u64 areas;
+	__u32 area_struct_size;
+	__u32 reserved;
 };
 
 #endif /* _UAPI_LINUX_JIT_SFRAME_H */

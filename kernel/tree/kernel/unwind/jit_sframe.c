@@ -2,11 +2,11 @@
 /*
  * JIT SFrame areas: which memory describes which text, for each process.
  */
+#include <linux/atomic.h>
 #include <linux/cleanup.h>
 #include <linux/compat.h>
 #include <linux/jit_sframe.h>
 #include <linux/mm.h>
-#include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/unwind_user.h>
@@ -16,7 +16,7 @@
 
 #define JIT_SFRAME_REGISTER_SIZE_VER0	40
 #define JIT_SFRAME_UNREGISTER_SIZE_VER0	8
-#define JIT_SFRAME_QUERY_SIZE_VER0	40
+#define JIT_SFRAME_QUERY_SIZE_VER0	48
 
 static_assert(sizeof(struct jit_sframe_register) == JIT_SFRAME_REGISTER_SIZE_VER0);
 static_assert(sizeof(struct jit_sframe_unregister) == JIT_SFRAME_UNREGISTER_SIZE_VER0);
@@ -24,17 +24,13 @@ static_assert(sizeof(struct jit_sframe_query) == JIT_SFRAME_QUERY_SIZE_VER0);
 static_assert(sizeof(struct jit_sframe_area) == 128);
 static_assert(offsetof(struct jit_sframe_area, live) == 8);
 
-/*
- * Serialises the writers of all processes: they are rare, short and hold it
- * across an allocation only. Readers take no lock.
- */
-static DEFINE_MUTEX(jit_sframe_mutex);
+static atomic64_t jit_sframe_last_id = ATOMIC64_INIT(0);
 
 static struct jit_sframe_registry *registry_alloc(u32 nr)
 {
 	struct jit_sframe_registry *registry;
 
-	registry = kvmalloc(struct_size(registry, areas, nr),
+	registry = kvmalloc(struct_size(registry, entries, nr),
 			    GFP_KERNEL_ACCOUNT);
 	if (!registry)
 		return NULL;
@@ -50,7 +46,7 @@ static void registry_free_rcu(struct rcu_head *rcu)
 
 /*
  * Not kvfree_rcu(): that gathers for seconds what a process with many areas
- * gives up at 160 KiB a registration.
+ * gives up at 192 KiB a registration.
  */
 static void registry_put(struct jit_sframe_registry *registry)
 {
@@ -65,7 +61,7 @@ static u32 registry_search(const struct jit_sframe_registry *registry, u64 pc)
 
 	while (low < high) {
 		u32 mid = low + (high - low) / 2;
-		const struct jit_sframe_register *area = &registry->areas[mid];
+		const struct jit_sframe_register *area = &registry->entries[mid].reg;
 
 		if (area->text_start + area->text_size <= pc)
 			low = mid + 1;
@@ -75,14 +71,14 @@ static u32 registry_search(const struct jit_sframe_registry *registry, u64 pc)
 	return low;
 }
 
-const struct jit_sframe_register *
+const struct jit_sframe_entry *
 jit_sframe_registry_find(const struct jit_sframe_registry *registry, u64 pc)
 {
 	u32 i = registry_search(registry, pc);
 
-	if (i == registry->nr || pc < registry->areas[i].text_start)
+	if (i == registry->nr || pc < registry->entries[i].reg.text_start)
 		return NULL;
-	return &registry->areas[i];
+	return &registry->entries[i];
 }
 
 static int registry_index_of(const struct jit_sframe_registry *registry,
@@ -91,7 +87,7 @@ static int registry_index_of(const struct jit_sframe_registry *registry,
 	u32 i;
 
 	for (i = 0; registry && i < registry->nr; i++) {
-		if (registry->areas[i].area == area)
+		if (registry->entries[i].reg.area == area)
 			return i;
 	}
 	return -ENOENT;
@@ -115,8 +111,8 @@ jit_sframe_registry_insert(const struct jit_sframe_registry *old,
 
 	if (old) {
 		at = registry_search(old, area->text_start);
-		if (at < nr &&
-		    old->areas[at].text_start < area->text_start + area->text_size)
+		if (at < nr && old->entries[at].reg.text_start <
+			       area->text_start + area->text_size)
 			return ERR_PTR(-EBUSY);
 		if (registry_index_of(old, area->area) >= 0)
 			return ERR_PTR(-EBUSY);
@@ -127,11 +123,12 @@ jit_sframe_registry_insert(const struct jit_sframe_registry *old,
 	new = registry_alloc(nr + 1);
 	if (!new)
 		return ERR_PTR(-ENOMEM);
-	new->areas[at] = *area;
+	new->entries[at].reg = *area;
+	new->entries[at].id = atomic64_inc_return(&jit_sframe_last_id);
 	if (old) {
-		memcpy(new->areas, old->areas, at * sizeof(*area));
-		memcpy(new->areas + at + 1, old->areas + at,
-		       (nr - at) * sizeof(*area));
+		memcpy(new->entries, old->entries, at * sizeof(*old->entries));
+		memcpy(new->entries + at + 1, old->entries + at,
+		       (nr - at) * sizeof(*old->entries));
 	}
 	return new;
 }
@@ -154,29 +151,13 @@ jit_sframe_registry_remove(const struct jit_sframe_registry *old, u32 index)
 	new = registry_alloc(nr);
 	if (!new)
 		return ERR_PTR(-ENOMEM);
-	memcpy(new->areas, old->areas, index * sizeof(*old->areas));
-	memcpy(new->areas + index, old->areas + index + 1,
-	       (nr - index) * sizeof(*old->areas));
+	memcpy(new->entries, old->entries, index * sizeof(*old->entries));
+	memcpy(new->entries + index, old->entries + index + 1,
+	       (nr - index) * sizeof(*old->entries));
 	return new;
 }
 
-static struct jit_sframe_registry *mm_registry(struct mm_struct *mm)
-{
-	return rcu_dereference_protected(mm->jit_sframe,
-					 lockdep_is_held(&jit_sframe_mutex));
-}
-
-/* Readers may still be in the old registry: they have it under RCU. */
-static void mm_registry_replace(struct mm_struct *mm,
-				struct jit_sframe_registry *new)
-{
-	struct jit_sframe_registry *old = mm_registry(mm);
-
-	rcu_assign_pointer(mm->jit_sframe, new);
-	registry_put(old);
-}
-
-/* A reference, so that it may be read where the caller sleeps. */
+/* A reference, so that it may be used where the caller sleeps. */
 static struct jit_sframe_registry *mm_registry_get(struct mm_struct *mm)
 {
 	struct jit_sframe_registry *registry;
@@ -188,15 +169,40 @@ static struct jit_sframe_registry *mm_registry_get(struct mm_struct *mm)
 	return registry;
 }
 
+/*
+ * Put @new in the place of @old, of which the caller has a reference, so that no
+ * other registry can have come to lie at its address meanwhile. Writers are
+ * rare: one that loses makes its registry anew, and nobody waits.
+ *
+ * Return: whether @old was still there. Both references are used up.
+ */
+static bool mm_registry_replace(struct mm_struct *mm,
+				struct jit_sframe_registry *old,
+				struct jit_sframe_registry *new)
+{
+	bool same = unrcu_pointer(cmpxchg(&mm->jit_sframe,
+					  RCU_INITIALIZER(old),
+					  RCU_INITIALIZER(new))) == old;
+
+	registry_put(old);
+	/* Of the one that is in the process no more, or never was. */
+	registry_put(same ? old : new);
+	return same;
+}
+
 /**
  * jit_sframe_mm_dup - give a forked process its parent's areas
  * @mm: the child's, nobody else sees it yet
  * @oldmm: the parent's, its threads may be registering
  *
- * The child has a copy of the parent's memory, areas and text included.
+ * The child has a copy of the parent's memory, areas and text included. That
+ * both are from one moment takes @oldmm's mmap lock: who maps an area before it
+ * is registered, and takes it away again before it is unmapped, finds neither or
+ * both in the child.
  */
 void jit_sframe_mm_dup(struct mm_struct *mm, struct mm_struct *oldmm)
 {
+	mmap_assert_write_locked(oldmm);
 	RCU_INIT_POINTER(mm->jit_sframe, mm_registry_get(oldmm));
 }
 
@@ -212,14 +218,14 @@ void jit_sframe_mm_exit(struct mm_struct *mm)
 /**
  * jit_sframe_find_area - the current process's area for an address
  * @pc: the address
- * @area: set if there is one: a copy, since the caller may fault
+ * @entry: set if there is one: a copy, since the caller may fault
  *
  * Context: Any, NMI included.
  * Return: whether there is one.
  */
-bool jit_sframe_find_area(u64 pc, struct jit_sframe_register *area)
+bool jit_sframe_find_area(u64 pc, struct jit_sframe_entry *entry)
 {
-	const struct jit_sframe_register *found;
+	const struct jit_sframe_entry *found;
 	const struct jit_sframe_registry *registry;
 
 	guard(rcu)();
@@ -228,8 +234,31 @@ bool jit_sframe_find_area(u64 pc, struct jit_sframe_register *area)
 		return false;
 	found = jit_sframe_registry_find(registry, pc);
 	if (found)
-		*area = *found;
+		*entry = *found;
 	return found;
+}
+
+/**
+ * jit_sframe_area_stays - was the area there while it was read?
+ * @pc: the address it was looked up for
+ * @entry: what jit_sframe_find_area() found before it was read
+ *
+ * Another thread may have taken the area away meanwhile, and put its memory to
+ * another use, even that of another area.
+ *
+ * Context: Any, NMI included.
+ * Return: whether it is still registered, and has been all the time.
+ */
+bool jit_sframe_area_stays(u64 pc, const struct jit_sframe_entry *entry)
+{
+	struct jit_sframe_entry again;
+
+	/*
+	 * Pairs with the barrier in jit_sframe_unregister(): whoever read a
+	 * byte written after that returned finds the area gone.
+	 */
+	smp_rmb();
+	return jit_sframe_find_area(pc, &again) && again.id == entry->id;
 }
 
 static bool user_range_ok(u64 start, u64 size)
@@ -268,8 +297,7 @@ static int check_ranges(const struct jit_sframe_register *area)
 
 static int jit_sframe_register(void __user *arg, size_t size)
 {
-	struct mm_struct *mm = current->mm;
-	struct jit_sframe_registry *new;
+	struct jit_sframe_registry *old, *new;
 	struct jit_sframe_register area;
 	int ret;
 
@@ -285,20 +313,21 @@ static int jit_sframe_register(void __user *arg, size_t size)
 	if (ret)
 		return ret;
 
-	scoped_cond_guard(mutex_kill, return -EINTR, &jit_sframe_mutex) {
-		new = jit_sframe_registry_insert(mm_registry(mm), &area);
-		if (IS_ERR(new))
+	do {
+		old = mm_registry_get(current->mm);
+		new = jit_sframe_registry_insert(old, &area);
+		if (IS_ERR(new)) {
+			registry_put(old);
 			return PTR_ERR(new);
-		mm_registry_replace(mm, new);
-	}
+		}
+	} while (!mm_registry_replace(current->mm, old, new));
 	return 0;
 }
 
 static int jit_sframe_unregister(void __user *arg, size_t size)
 {
-	struct mm_struct *mm = current->mm;
 	struct jit_sframe_unregister unregister;
-	struct jit_sframe_registry *new;
+	struct jit_sframe_registry *old, *new;
 	int ret, index;
 
 	if (size < JIT_SFRAME_UNREGISTER_SIZE_VER0)
@@ -307,15 +336,18 @@ static int jit_sframe_unregister(void __user *arg, size_t size)
 	if (ret)
 		return ret;
 
-	scoped_cond_guard(mutex_kill, return -EINTR, &jit_sframe_mutex) {
-		index = registry_index_of(mm_registry(mm), unregister.area);
-		if (index < 0)
-			return index;
-		new = jit_sframe_registry_remove(mm_registry(mm), index);
-		if (IS_ERR(new))
+	do {
+		old = mm_registry_get(current->mm);
+		index = registry_index_of(old, unregister.area);
+		new = index < 0 ? ERR_PTR(index) :
+				  jit_sframe_registry_remove(old, index);
+		if (IS_ERR(new)) {
+			registry_put(old);
 			return PTR_ERR(new);
-		mm_registry_replace(mm, new);
-	}
+		}
+	} while (!mm_registry_replace(current->mm, old, new));
+	/* Pairs with jit_sframe_area_stays(): the memory may be written now. */
+	smp_mb();
 	return 0;
 }
 
@@ -323,12 +355,25 @@ static int query_areas(const struct jit_sframe_query *query,
 		       const struct jit_sframe_registry *registry)
 {
 	u32 nr = min(query->areas_capacity, query->nr_areas);
+	u64 element = query->areas;
+	u32 i;
+	int ret;
 
-	if (!query->areas || !nr)
+	if (!query->areas)
 		return 0;
-	if (copy_to_user(u64_to_user_ptr(query->areas), registry->areas,
-			 nr * sizeof(*registry->areas)))
-		return -EFAULT;
+	if (query->area_struct_size < JIT_SFRAME_REGISTER_SIZE_VER0)
+		return -EINVAL;
+	if (query->area_struct_size > PAGE_SIZE)
+		return -E2BIG;
+	for (i = 0; i < nr; i++, element += query->area_struct_size) {
+		ret = copy_struct_to_user(u64_to_user_ptr(element),
+					  query->area_struct_size,
+					  &registry->entries[i].reg,
+					  sizeof(registry->entries[i].reg), NULL);
+		if (ret)
+			return ret;
+		cond_resched();
+	}
 	return 0;
 }
 
@@ -343,6 +388,8 @@ static int jit_sframe_query(void __user *arg, size_t size)
 	ret = copy_struct_from_user(&query, sizeof(query), arg, size);
 	if (ret)
 		return ret;
+	if (query.reserved)
+		return -EINVAL;
 
 	registry = mm_registry_get(current->mm);
 	query.abi_version = JIT_SFRAME_ABI_VERSION;

@@ -94,29 +94,37 @@ int jit_sframe_check_area(const struct jit_sframe_register *area)
 }
 
 static int section_lookup(const struct jit_sframe_register *area, u64 offset,
-			  u32 max_rows, u64 pc, struct sframe_row *row)
+			  u32 max_rows, u64 pc,
+			  struct jit_sframe_budget *budget, struct sframe_row *row)
 {
 	struct sframe_section section = {
 		.base = area->area + offset,
 		.address = area->area + offset,
 		.size = area->area_size - offset,
-		.max_rows = max_rows,
+		.max_rows = min(max_rows, budget->rows),
 		.abi_arch = UNWIND_USER_SFRAME_ABI,
 		.live = !(area->flags & JIT_SFRAME_STATIC),
 	};
+	struct sframe_fde fde;
 	int ret;
 
 	if (area->flags & JIT_SFRAME_TEXT_RELATIVE) {
 		section.address = area->text_start;
 		section.text_relative = true;
 	}
-	ret = sframe_section_open(&section);
-	return ret ?: sframe_lookup(&section, pc, row);
+	ret = sframe_section_open(&section) ?:
+	      sframe_find_fde(&section, pc, &fde);
+	if (ret)
+		return ret;
+	/* It has no more than max_rows. */
+	budget->rows -= fde.num_rows;
+	return sframe_find_row(&section, &fde, pc, row);
 }
 
 /* One attempt. What it yields is good only if live did not change. */
 static int live_lookup_once(const struct jit_sframe_register *area, u64 live,
-			    u64 pc, struct sframe_row *row)
+			    u64 pc, struct jit_sframe_budget *budget,
+			    struct sframe_row *row)
 {
 	u32 offset = JIT_SFRAME_LIVE_OFFSET(live);
 
@@ -125,7 +133,8 @@ static int live_lookup_once(const struct jit_sframe_register *area, u64 live,
 	if (offset < sizeof(struct jit_sframe_area) || !IS_ALIGNED(offset, 8) ||
 	    offset >= area->area_size)
 		return -EINVAL;
-	return section_lookup(area, offset, JIT_SFRAME_MAX_LIVE_ROWS, pc, row);
+	return section_lookup(area, offset, JIT_SFRAME_MAX_LIVE_ROWS, pc, budget,
+			      row);
 }
 
 static int live_lookup(const struct jit_sframe_register *area, u64 pc,
@@ -137,7 +146,7 @@ static int live_lookup(const struct jit_sframe_register *area, u64 pc,
 	if (read_user_acquire_u64(&live, live_word_address(area)))
 		return -EFAULT;
 	for (;;) {
-		ret = live_lookup_once(area, live, pc, row);
+		ret = live_lookup_once(area, live, pc, budget, row);
 		/*
 		 * Pairs with the writer's fence between a flip and the reuse
 		 * of what the flip let go: whoever read a rewritten byte above
@@ -170,6 +179,7 @@ int jit_sframe_lookup(const struct jit_sframe_register *area, u64 pc,
 		      struct jit_sframe_budget *budget, struct sframe_row *row)
 {
 	if (area->flags & JIT_SFRAME_STATIC)
-		return section_lookup(area, 0, budget->max_static_rows, pc, row);
+		return section_lookup(area, 0, budget->max_static_rows, pc,
+				      budget, row);
 	return live_lookup(area, pc, budget, row);
 }

@@ -13,6 +13,13 @@
 #define RETRIES_ATOMIC		32
 #define RETRIES_FAULTABLE	1024
 
+/*
+ * Rows of the functions that a walk may look at: 500 in each of 127 frames where
+ * it may not sleep; as many as a signal can wait for where it may.
+ */
+#define ROWS_ATOMIC		64000
+#define ROWS_FAULTABLE		(1 << 22)
+
 /**
  * unwind_user_sframe_start - prepare a walk
  * @state: its registers are set
@@ -27,7 +34,10 @@ void unwind_user_sframe_start(struct unwind_user_state *state,
 	sframe->regs = regs;
 	sframe->interrupted = true;
 	sframe->sp_known = true;
+	sframe->atomic = atomic;
+	sframe->fp_any_order = atomic;
 	sframe->budget.retries = atomic ? RETRIES_ATOMIC : RETRIES_FAULTABLE;
+	sframe->budget.rows = atomic ? ROWS_ATOMIC : ROWS_FAULTABLE;
 	sframe->budget.max_static_rows = atomic ? JIT_SFRAME_MAX_STATIC_ROWS :
 						  U16_MAX;
 #ifdef CONFIG_UPROBES
@@ -67,6 +77,7 @@ void unwind_user_sframe_stepped(struct unwind_user_state *state)
 	/* Frame pointers lead to callers, and say nothing of other registers. */
 	if (state->current_type == UNWIND_USER_TYPE_FP) {
 		sframe->interrupted = false;
+		sframe->signal_sp = 0;
 		sframe->frame_reg_known = false;
 		sframe->sp_known = UNWIND_USER_FP_GIVES_SP;
 	}
@@ -75,6 +86,16 @@ void unwind_user_sframe_stepped(struct unwind_user_state *state)
 static bool uses_frame_reg(const struct jit_sframe_register *area)
 {
 	return area->flags & JIT_SFRAME_FRAME_REG;
+}
+
+/* A register of the frame that a signal interrupted. */
+static int get_signal_reg(u64 sp, u8 reg, u64 *value)
+{
+	int offset = unwind_user_signal_reg_offset(reg);
+
+	if (!sp || offset < 0)
+		return -EINVAL;
+	return get_user(*value, (u64 __user *)u64_to_user_ptr(sp + offset));
 }
 
 static int get_reg(const struct unwind_user_state *state,
@@ -99,7 +120,9 @@ static int get_reg(const struct unwind_user_state *state,
 		return 0;
 	}
 	/* Any other register is known only where it has not been called from. */
-	if (!state->topmost || unwind_user_get_reg(sframe->regs, reg, &word))
+	if (!state->topmost)
+		return get_signal_reg(sframe->signal_sp, reg, value);
+	if (unwind_user_get_reg(sframe->regs, reg, &word))
 		return -EINVAL;
 	*value = word;
 	return 0;
@@ -128,14 +151,9 @@ static int return_address(const struct unwind_user_state *state,
 			  const struct jit_sframe_register *area,
 			  const struct sframe_row *row, u64 cfa, u64 *ra)
 {
-	unsigned long word;
-
 	if (row->ra.kind == SFRAME_RULE_UNCHANGED) {
-		/* A call would have overwritten the link register. */
-		if (!state->topmost ||
-		    unwind_user_get_link_reg(state->sframe.regs, &word))
+		if (get_reg(state, area, UNWIND_USER_LR_REG, ra))
 			return -EINVAL;
-		*ra = word;
 	} else if (apply_rule(state, area, &row->ra, cfa, ra)) {
 		return -EINVAL;
 	}
@@ -143,11 +161,16 @@ static int return_address(const struct unwind_user_state *state,
 	return *ra ? 0 : -EINVAL;
 }
 
-/* Is the CFA on a stack of the language's own, apart from the native one? */
-static bool cfa_on_own_stack(const struct jit_sframe_register *area,
-			     const struct sframe_row *row)
+/* The rule for the CFA, with the register that "FP" stands for. */
+static struct sframe_rule cfa_rule(const struct jit_sframe_register *area,
+				   const struct sframe_row *row)
 {
-	return uses_frame_reg(area) && row->cfa.reg == area->frame_reg;
+	struct sframe_rule rule = row->cfa;
+
+	if (uses_frame_reg(area) && !row->flexible &&
+	    rule.reg == UNWIND_USER_FP_REG)
+		rule.reg = area->frame_reg;
+	return rule;
 }
 
 /*
@@ -201,24 +224,44 @@ static int apply_row(struct unwind_user_state *state,
 		     const struct jit_sframe_register *area,
 		     const struct sframe_row *row)
 {
+	struct unwind_user_sframe *sframe = &state->sframe;
+	struct sframe_rule rule;
 	u64 cfa, ra;
 
 	if (row->outermost)
 		return -EINVAL;
-	if (apply_rule(state, area, &row->cfa, 0, &cfa) ||
+	rule = cfa_rule(area, row);
+	if (apply_rule(state, area, &rule, 0, &cfa) ||
 	    !cfa_in_order(state, area, row, cfa) ||
 	    return_address(state, area, row, cfa, &ra) ||
 	    caller_frame_reg(state, area, row, cfa))
 		return -EINVAL;
 
-	if (!cfa_on_own_stack(area, row)) {
-		state->sp = cfa;
-		state->sframe.sp_known = true;
-	}
+	sframe->signal_sp = row->signal && sframe->sp_known ? state->sp : 0;
+	sframe->interrupted = row->signal;
 	state->ip = ra;
+	state->sp = cfa;
+	sframe->sp_known = true;
 	state->topmost = false;
-	state->sframe.interrupted = row->signal;
 	return 0;
+}
+
+/* Lookups, until one is of an area that stayed registered all the time. */
+static int lookup(struct jit_sframe_entry *entry, u64 pc,
+		  struct jit_sframe_budget *budget, struct sframe_row *row)
+{
+	int ret;
+
+	for (;;) {
+		ret = jit_sframe_lookup(&entry->reg, pc, budget, row);
+		if (jit_sframe_area_stays(pc, entry))
+			return ret;
+		if (!budget->retries)
+			return -EAGAIN;
+		budget->retries--;
+		if (!jit_sframe_find_area(pc, entry))
+			return -ENOENT;
+	}
 }
 
 /**
@@ -230,16 +273,20 @@ static int apply_row(struct unwind_user_state *state,
  */
 int unwind_user_next_sframe(struct unwind_user_state *state)
 {
-	struct jit_sframe_register area;
+	struct unwind_user_sframe *sframe = &state->sframe;
+	struct jit_sframe_entry entry;
 	struct sframe_row row;
 	/* A call may be the last instruction: look at it, not behind it. */
-	u64 pc = state->ip - !state->sframe.interrupted;
+	u64 pc = state->ip - !sframe->interrupted;
 	int ret;
 
-	if (!jit_sframe_find_area(pc, &area))
+	/* Text without an area is walked as if the process had none at all. */
+	sframe->fp_any_order = sframe->atomic;
+	if (!jit_sframe_find_area(pc, &entry))
 		return -ENOENT;
-	ret = jit_sframe_lookup(&area, pc, &state->sframe.budget, &row);
-	if (ret == -ENOENT && !(area.flags & JIT_SFRAME_NO_FP_FALLBACK))
+	sframe->fp_any_order = false;
+	ret = lookup(&entry, pc, &sframe->budget, &row);
+	if (ret == -ENOENT && !(entry.reg.flags & JIT_SFRAME_NO_FP_FALLBACK))
 		return -ENOENT;
-	return ret ? -EINVAL : apply_row(state, &area, &row);
+	return ret ? -EINVAL : apply_row(state, &entry.reg, &row);
 }

@@ -499,6 +499,7 @@ static inline int sframe_find_row(const struct sframe_section *sec,
 	int ret;
 
 	__builtin_memset(row, 0, sizeof(*row));
+	row->flexible = fde->type == SFRAME_FDE_TYPE_FLEX;
 	row->signal = !!(fde->info & SFRAME_FDE_SIGNAL);
 	row->pauth_key_b = !!(fde->info & SFRAME_FDE_PAUTH_KEY_B);
 

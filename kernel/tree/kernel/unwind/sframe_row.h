@@ -46,6 +46,8 @@ struct sframe_rule {
  * @ra: the return address
  * @fp: the caller's frame pointer
  * @outermost: there is no caller; the rules mean nothing
+ * @flexible: the rules name their registers; otherwise "FP" is what the text uses
+ *	as its frame pointer
  * @signal: the caller was interrupted here, it made no call
  * @ra_mangled: the return address carries an authentication code
  * @pauth_key_b: signed with AArch64's key B rather than A
@@ -55,6 +57,7 @@ struct sframe_row {
 	struct sframe_rule ra;
 	struct sframe_rule fp;
 	__u8 outermost;
+	__u8 flexible;
 	__u8 signal;
 	__u8 ra_mangled;
 	__u8 pauth_key_b;

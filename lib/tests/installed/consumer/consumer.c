@@ -10,7 +10,7 @@ int main(void)
 	struct jitsframe_found found;
 	enum jitsframe_code code;
 
-	jitsframe_options_init(&options);
+	jitsframe_options_init(&options, sizeof(options));
 	options.text_start = 0x100000;
 	options.text_size = 0x1000;
 	area = jitsframe_area_new(&options, NULL);

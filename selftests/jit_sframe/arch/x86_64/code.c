@@ -364,15 +364,14 @@ void code_emit_realigned(struct function *fn, void *at, const void *callee,
 
 /*
  *	push %r12			CFA=rsp+8
- *	mov %rsp,%r12			CFA=rsp+16	FP=c-16, meaning R12
- *	sub $24,%rsp			CFA=r12+16, as an FP-based row
+ *	mov %rsp,%r12			CFA=rsp+16	FP=c-16
+ *	sub $24,%rsp			CFA=FP+16	FP=c-16
  *	...
  *	mov %r12,%rsp
  *	pop %r12
  *	ret				CFA=rsp+8
  *
- * What an FP-based default row says of RBP cannot be said of R12: that takes
- * flexible rows. The recovery of R12 takes the place of FP's.
+ * FP stands for R12 in all rows.
  */
 void code_emit_frame_reg(struct function *fn, void *at, const void *callee,
 			 __u32 spin)
@@ -380,20 +379,20 @@ void code_emit_frame_reg(struct function *fn, void *at, const void *callee,
 	struct assembler a;
 
 	asm_begin(&a, fn, at, spin);
-	fn->flexible = true;
-	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 8);
 	INSN(&a, 0x41, 0x54);
 	asm_moved(&a, 8);
-	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 16, 0, 2, -16);
+	a.row.fp = -16;
 	INSN(&a, 0x49, 0x89, 0xe4);
-	FLEXIBLE(&a, FLEX_REG(DWARF_R12), 16, 0, FLEX_REG_DEREF(DWARF_R12), 0);
+	a.row.base_fp = true;
 	sub_rsp(&a, 24);
 	call_if_more(&a, callee);
 	INSN(&a, 0x4c, 0x89, 0xe4);
 	asm_moved(&a, -24);
 	INSN(&a, 0x41, 0x5c);
+	a.row.base_fp = false;
+	a.row.cfa = a.sp_to_cfa;
 	asm_moved(&a, -8);
-	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 8);
+	a.row.fp = 0;
 	INSN(&a, 0xc3);
 	asm_end(&a);
 }
@@ -448,16 +447,16 @@ void code_emit_enter_own_stack(struct function *fn, void *at,
 }
 
 /*
- *	mov %rax,(%r12)			CFA=r12+0	RA=rax
- *	add $8,%r12			CFA=r12+0	RA=rax
- *	test %edi,%edi			CFA=r12-8	RA=*(r12-8)	FP=r12-8
+ *	mov %rax,(%r12)			RA=rax
+ *	add $8,%r12			RA=rax
+ *	test %edi,%edi			RA=*(r12-8)	FP=r12-8
  *	jz 1f
  *	dec %edi
  *	...
- * 1:	sub $8,%r12			CFA=r12-8	RA=*(r12-8)	FP=r12-8
- *	jmp *(%r12)			CFA=r12+0	RA=*(r12+0)
+ * 1:	sub $8,%r12			RA=*(r12-8)	FP=r12-8
+ *	jmp *(%r12)			RA=*(r12+0)
  *
- * FP stands for R12.
+ * FP stands for R12. CFA=rsp+0 everywhere: the native stack stays as it is.
  */
 void code_emit_own_stack(struct function *fn, void *at, const void *callee,
 			 __u32 spin)
@@ -470,11 +469,11 @@ void code_emit_own_stack(struct function *fn, void *at, const void *callee,
 	fn->own_stack = true;
 	fn->call_depth = -8;
 	a.sp_to_cfa = 0;
-	FLEXIBLE(&a, FLEX_REG(DWARF_R12), 0, FLEX_REG(DWARF_RAX), 0);
+	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 0, FLEX_REG(DWARF_RAX), 0);
 	INSN(&a, 0x49, 0x89, 0x04, 0x24);
 	INSN(&a, 0x49, 0x83, 0xc4, 0x08);
 	a.sp_to_cfa = -8;
-	FLEXIBLE(&a, FLEX_REG(DWARF_R12), -8, FLEX_REG_DEREF(DWARF_R12), -8,
+	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 0, FLEX_REG_DEREF(DWARF_R12), -8,
 		 FLEX_REG(DWARF_R12), -8);
 	INSN(&a, 0x85, 0xff);
 	INSN(&a, 0x74, 0x00);
@@ -484,7 +483,7 @@ void code_emit_own_stack(struct function *fn, void *at, const void *callee,
 	jump[-1] = (__u8)(a.at - jump);
 	INSN(&a, 0x49, 0x83, 0xec, 0x08);
 	a.sp_to_cfa = 0;
-	FLEXIBLE(&a, FLEX_REG(DWARF_R12), 0, FLEX_REG_DEREF(DWARF_R12), 0);
+	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 0, FLEX_REG_DEREF(DWARF_R12), 0);
 	INSN(&a, 0x41, 0xff, 0x24, 0x24);
 	asm_end(&a);
 }
