@@ -35,7 +35,7 @@ void unwind_user_sframe_start(struct unwind_user_state *state,
 	sframe->interrupted = true;
 	sframe->sp_known = true;
 	sframe->atomic = atomic;
-	sframe->fp_any_order = atomic;
+	sframe->fp_any_order = atomic && UNWIND_USER_FP_ANY_ORDER;
 	sframe->budget.retries = atomic ? RETRIES_ATOMIC : RETRIES_FAULTABLE;
 	sframe->budget.rows = atomic ? ROWS_ATOMIC : ROWS_FAULTABLE;
 	sframe->budget.max_static_rows = atomic ? JIT_SFRAME_MAX_STATIC_ROWS :
@@ -281,7 +281,7 @@ int unwind_user_next_sframe(struct unwind_user_state *state)
 	int ret;
 
 	/* Text without an area is walked as if the process had none at all. */
-	sframe->fp_any_order = sframe->atomic;
+	sframe->fp_any_order = sframe->atomic && UNWIND_USER_FP_ANY_ORDER;
 	if (!jit_sframe_find_area(pc, &entry))
 		return -ENOENT;
 	sframe->fp_any_order = false;
