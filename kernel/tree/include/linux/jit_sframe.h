@@ -11,7 +11,8 @@
  * @mm: the process's, not NULL
  *
  * One load: what a process that registers nothing pays for a user stack that
- * is taken in an interrupt, and once for a deferred one. The answer may be out of date at once; it only picks the unwinder.
+ * is taken in an interrupt, and once for a deferred one. The answer may be out of
+ * date at once; it only picks the unwinder.
  *
  * Return: whether any is registered.
  */

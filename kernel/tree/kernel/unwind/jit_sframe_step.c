@@ -18,7 +18,7 @@
  * it may not sleep; as many as a signal can wait for where it may.
  */
 #define ROWS_ATOMIC		64000
-#define ROWS_FAULTABLE		(1 << 22)
+#define ROWS_FAULTABLE		4000000
 
 /**
  * unwind_user_sframe_start - prepare a walk

@@ -6,6 +6,7 @@
 
 #include <asm/compiler.h>
 #include <asm/ptrace.h>
+#include <asm/stacktrace/frame.h>
 
 static inline int unwind_user_word_size(struct pt_regs *regs)
 {
@@ -17,6 +18,7 @@ static inline unsigned long unwind_user_strip_ra(unsigned long ra)
 {
 	return ptrauth_strip_user_insn_pac(ra);
 }
+
 #define unwind_user_strip_ra unwind_user_strip_ra
 
 /*
@@ -25,9 +27,9 @@ static inline unsigned long unwind_user_strip_ra(unsigned long ra)
  * stack pointer here.
  */
 #define ARCH_INIT_USER_FP_FRAME(ws)			\
-	.cfa_off	=  2 * (ws),			\
-	.ra_off		= -1 * (ws),			\
-	.fp_off		= -2 * (ws),			\
+	.cfa_off	= sizeof(struct frame_record),	\
+	.ra_off		= -(ws),			\
+	.fp_off		= -(s32)sizeof(struct frame_record), \
 	.use_fp		= true,
 
 #endif /* CONFIG_UNWIND_USER */
