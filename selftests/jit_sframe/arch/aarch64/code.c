@@ -203,18 +203,18 @@ static void branch(struct assembler *a, __u32 code, const void *to)
 }
 
 /* The frame record is at the frame's far end, as compilers put it. */
-static void push_record(struct assembler *a, __s32 size)
+static void push_record(struct assembler *a, enum reg fp, __s32 size)
 {
-	push_pair(a, FP, LR, size);
+	push_pair(a, fp, LR, size);
 	a->row.fp = -a->sp_to_cfa;
 	a->row.ra = a->row.fp + 8;
 }
 
-static void pop_record(struct assembler *a, __s32 size)
+static void pop_record(struct assembler *a, enum reg fp, __s32 size)
 {
 	a->row.base_fp = false;
 	a->row.cfa = a->sp_to_cfa;
-	pop_pair(a, FP, LR, size);
+	pop_pair(a, fp, LR, size);
 	a->row.fp = 0;
 	a->row.ra = 0;
 	a->framed = false;
@@ -252,7 +252,7 @@ static void call_if_more(struct assembler *a, const void *callee)
  */
 static void emit_frame(struct assembler *a, __s32 frame, const void *callee)
 {
-	push_record(a, 32);
+	push_record(a, FP, 32);
 	store(a, X19, SP, 16);
 	sub_sp(a, frame);
 	add_sp_x0(a, FP);
@@ -260,7 +260,7 @@ static void emit_frame(struct assembler *a, __s32 frame, const void *callee)
 		call_if_more(a, callee);
 	sub_sp(a, -frame);
 	load(a, X19, SP, 16);
-	pop_record(a, 32);
+	pop_record(a, FP, 32);
 }
 
 static void emit_sp(struct assembler *a, __s32 frame, const void *callee)
@@ -311,7 +311,7 @@ static void emit_dynamic(struct assembler *a, const void *callee)
 	struct row row;
 	__u8 *more;
 
-	push_record(a, 16);
+	push_record(a, FP, 16);
 	mov(a, FP, XZR);
 	push(a, X1);
 	push(a, X1);
@@ -319,7 +319,7 @@ static void emit_dynamic(struct assembler *a, const void *callee)
 	row = a->row;
 	pop(a, X2);
 	pop(a, X2);
-	pop_record(a, 16);
+	pop_record(a, FP, 16);
 	ret(a);
 	patch_jump(a, more);
 	a->sp_to_cfa = 48;
@@ -328,7 +328,7 @@ static void emit_dynamic(struct assembler *a, const void *callee)
 	if (callee)
 		call_if_more(a, callee);
 	sub_sp(a, -48);
-	pop_record(a, 16);
+	pop_record(a, FP, 16);
 	ret(a);
 }
 
@@ -346,7 +346,7 @@ static void emit_dynamic(struct assembler *a, const void *callee)
  */
 static void emit_fp(struct assembler *a, const void *callee)
 {
-	push_record(a, 48);
+	push_record(a, FP, 48);
 	add(a, FP, SP, 0);
 	a->row.base_fp = true;
 	a->framed = true;
@@ -358,7 +358,7 @@ static void emit_fp(struct assembler *a, const void *callee)
 	add(a, SP, FP, 0);
 	asm_moved(a, -32);
 	load(a, X19, SP, 16);
-	pop_record(a, 48);
+	pop_record(a, FP, 48);
 	ret(a);
 }
 
@@ -485,15 +485,14 @@ void code_emit_realigned(struct function *fn, void *at, const void *callee,
 
 /*
  *	stp x28,x30,[sp,#-16]!		CFA=sp+0		RA=lr
- *	mov x28,sp			CFA=sp+16   RA=c-8	FP=c-16, meaning X28
- *	sub sp,sp,#32			CFA=x28+16  RA=c-8	FP=*(x28+0)
+ *	mov x28,sp			CFA=sp+16		RA=c-8 FP=c-16
+ *	sub sp,sp,#32			CFA=FP+16		RA=c-8 FP=c-16
  *	...
  *	mov sp,x28
  *	ldp x28,x30,[sp],#16
  *	ret				CFA=sp+0		RA=lr
  *
- * What an FP-based default row says of X29 cannot be said of X28: that takes
- * flexible rows. The recovery of X28 takes the place of FP's.
+ * FP stands for X28 in all rows.
  */
 void code_emit_frame_reg(struct function *fn, void *at, const void *callee,
 			 __u32 spin)
@@ -501,19 +500,14 @@ void code_emit_frame_reg(struct function *fn, void *at, const void *callee,
 	struct assembler a;
 
 	asm_begin(&a, fn, at, spin);
-	fn->flexible = true;
-	FLEXIBLE(&a, FLEX_REG(SP), 0);
-	push_pair(&a, X28, LR, 16);
-	FLEXIBLE(&a, FLEX_REG(SP), 16, FLEX_CFA_DEREF, -8, FLEX_CFA_DEREF, -16);
+	push_record(&a, X28, 16);
 	add(&a, X28, SP, 0);
-	FLEXIBLE(&a, FLEX_REG(X28), 16, FLEX_CFA_DEREF, -8,
-		 FLEX_REG_DEREF(X28), 0);
+	a.row.base_fp = true;
 	sub_sp(&a, 32);
 	call_if_more(&a, callee);
 	add(&a, SP, X28, 0);
 	asm_moved(&a, -32);
-	pop_pair(&a, X28, LR, 16);
-	FLEXIBLE(&a, FLEX_REG(SP), 0);
+	pop_record(&a, X28, 16);
 	ret(&a);
 	asm_end(&a);
 }
@@ -534,7 +528,7 @@ static void own_stack_call(struct assembler *a, const void *callee)
 
 /*
  *	stp x28,x30,[sp,#-16]!		CFA=sp+0		RA=lr
- *	mov x28,x1			CFA=sp+16   RA=c-8	FP=c-16, meaning X28
+ *	mov x28,x1			CFA=sp+16   RA=c-8	FP=c-16, of X28
  *	...
  *	ldp x28,x30,[sp],#16
  *	ret				CFA=sp+0		RA=lr
@@ -558,16 +552,17 @@ void code_emit_enter_own_stack(struct function *fn, void *at,
 }
 
 /*
- *	str x11,[x28]			CFA=x28+0   RA=x11
- *	add x28,x28,#8			CFA=x28+0   RA=x11
- *	cbz w0,1f			CFA=x28-8   RA=*(x28-8)	FP=x28-8
+ *	str x11,[x28]			RA=x11
+ *	add x28,x28,#8			RA=x11
+ *	cbz w0,1f			RA=*(x28-8)	FP=x28-8
  *	sub x0,x0,#1
  *	...
- * 1:	sub x28,x28,#8
- *	ldr x11,[x28]			CFA=x28+0   RA=*(x28+0)
- *	ret x11				CFA=x28+0   RA=x11
+ * 1:	sub x28,x28,#8			RA=*(x28-8)	FP=x28-8
+ *	ldr x11,[x28]			RA=*(x28+0)
+ *	ret x11				RA=x11
  *
- * FP stands for X28. What LR holds is not looked at.
+ * FP stands for X28. CFA=sp+0 everywhere: the native stack stays as it is. What
+ * LR holds is not looked at.
  */
 void code_emit_own_stack(struct function *fn, void *at, const void *callee,
 			 __u32 spin)
@@ -579,11 +574,11 @@ void code_emit_own_stack(struct function *fn, void *at, const void *callee,
 	fn->flexible = true;
 	fn->own_stack = true;
 	fn->call_depth = -8;
-	FLEXIBLE(&a, FLEX_REG(X28), 0, FLEX_REG(X11), 0);
+	FLEXIBLE(&a, FLEX_REG(SP), 0, FLEX_REG(X11), 0);
 	store(&a, X11, X28, 0);
 	add(&a, X28, X28, 8);
 	a.sp_to_cfa = -8;
-	FLEXIBLE(&a, FLEX_REG(X28), -8, FLEX_REG_DEREF(X28), -8,
+	FLEXIBLE(&a, FLEX_REG(SP), 0, FLEX_REG_DEREF(X28), -8,
 		 FLEX_REG(X28), -8);
 	out = jump_if_0(&a);
 	add(&a, X0, X0, -1);
@@ -591,9 +586,9 @@ void code_emit_own_stack(struct function *fn, void *at, const void *callee,
 	patch_jump(&a, out);
 	add(&a, X28, X28, -8);
 	a.sp_to_cfa = 0;
-	FLEXIBLE(&a, FLEX_REG(X28), 0, FLEX_REG_DEREF(X28), 0);
+	FLEXIBLE(&a, FLEX_REG(SP), 0, FLEX_REG_DEREF(X28), 0);
 	load(&a, X11, X28, 0);
-	FLEXIBLE(&a, FLEX_REG(X28), 0, FLEX_REG(X11), 0);
+	FLEXIBLE(&a, FLEX_REG(SP), 0, FLEX_REG(X11), 0);
 	insn(&a, 0xd65f0000 | X11 << 5);
 	asm_end(&a);
 }
@@ -622,12 +617,12 @@ static void emit_block(struct assembler *a, bool last)
 	__u32 turns = a->spin;
 
 	a->spin = 0;
-	push_record(a, 16);
+	push_record(a, FP, 16);
 	a->spin = turns;
 	if (turns)
 		arch_spin(a);
 	a->spin = 0;
-	pop_record(a, 16);
+	pop_record(a, FP, 16);
 	if (last)
 		ret(a);
 	else
@@ -670,14 +665,14 @@ void code_emit_handler(struct function *fn, void *at, __u32 spin)
 	struct assembler a;
 
 	asm_begin(&a, fn, at, spin);
-	push_record(&a, 16);
+	push_record(&a, FP, 16);
 	mov(&a, FP, XZR);
 	load(&a, X3, X2, pc);
 	add(&a, X3, X3, 4);
 	store(&a, X3, X2, pc);
 	/* From here on the context does not say what was interrupted. */
 	a.unsettled = true;
-	pop_record(&a, 16);
+	pop_record(&a, FP, 16);
 	ret(&a);
 	asm_end(&a);
 }
