@@ -158,8 +158,8 @@ static __u64 sample_handler(struct __test_metadata *_metadata,
 	__u64 end = now_ns() + SECONDS * 1000000000ULL, taken = 0;
 
 	do {
-		if (jit_sample(&self->jit, &self->verdicts, deferred, samples,
-			       SECONDS))
+		if (jit_sample(&self->jit, &self->verdicts, deferred,
+			       samples + samples / 8 + 2, SECONDS))
 			break;
 		expect_exact(_metadata, &self->verdicts, 1);
 		taken += handler_samples(&self->verdicts);
