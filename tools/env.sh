@@ -19,6 +19,7 @@ progress() {
 	printf '[%s] %s\n' "${0##*/}" "$*" >&2
 }
 
+# shellcheck disable=SC2034 # for who sources this
 ARCHITECTURES=(x86_64 arm64)
 
 # Sets ARCH_* for one architecture: the names that Debian, the kernel, QEMU and GCC give it.
