@@ -17,7 +17,7 @@
 #include "expect.h"
 
 /* Long enough for most samples to be taken there, not on the way. */
-#define SPIN		2000
+#define SPIN		20000
 #define SAMPLES		1000
 #define SECONDS		60
 #define HANDLER		4
@@ -139,7 +139,7 @@ static __u64 handler_samples(const struct verdicts *verdicts)
 	return samples;
 }
 
-/* Interrupt the shape in front of each of its instructions: how many it has. */
+/* How many instructions the shape has to interrupt it in front of. */
 static unsigned int count_places(const struct jit *jit, enum shape shape)
 {
 	struct function fn;
@@ -167,24 +167,29 @@ static __u64 sample_handler(struct __test_metadata *_metadata,
 	return taken;
 }
 
+/* Interrupts each of the shapes in front of each of its instructions. */
 static void interrupt_everywhere(struct __test_metadata *_metadata,
-				 struct _test_data_signals *self,
-				 enum shape shape, bool deferred)
+				 struct _test_data_signals *self, bool deferred,
+				 const enum shape *shapes, unsigned int nr_shapes)
 {
 	struct jit *jit = &self->jit;
-	unsigned int nth, nr = count_places(jit, shape);
-	__u64 samples = (SAMPLES + nr - 1) / nr, taken = 0;
+	unsigned int i, nth, nr = 0;
+	__u64 samples, taken = 0;
 
-	for (nth = 0; nth < nr; nth++) {
-		__u64 here;
+	for (i = 0; i < nr_shapes; i++)
+		nr += count_places(jit, shapes[i]);
+	samples = (SAMPLES + nr - 1) / nr;
+	for (i = 0; i < nr_shapes; i++) {
+		for (nth = 0; code_emit_trapping(&jit->fns[2], jit_slot(jit, 2),
+						 shapes[i], nth, 0); nth++) {
+			__u64 here;
 
-		ASSERT_TRUE(code_emit_trapping(&jit->fns[2], jit_slot(jit, 2),
-					       shape, nth, 0));
-		ASSERT_EQ(0, publish(jit));
-		here = sample_handler(_metadata, self, deferred, samples);
-		EXPECT_LE(samples, here)
-			TH_LOG("place %u", nth);
-		taken += here;
+			ASSERT_EQ(0, publish(jit));
+			here = sample_handler(_metadata, self, deferred, samples);
+			EXPECT_LE(samples, here)
+				TH_LOG("shape %u, place %u", shapes[i], nth);
+			taken += here;
+		}
 	}
 	printf("# interrupted in %u places, %llu samples in the handler\n", nr,
 	       taken);
@@ -193,30 +198,29 @@ static void interrupt_everywhere(struct __test_metadata *_metadata,
 
 TEST_F_TIMEOUT(signals, leaf, 300)
 {
+	static const enum shape shapes[] = { SHAPE_LEAF };
+
 	ASSERT_EQ(0, prepare(&self->jit, variant->stack));
-	interrupt_everywhere(_metadata, self, SHAPE_LEAF, variant->deferred);
+	interrupt_everywhere(_metadata, self, variant->deferred, shapes, 1);
 }
 
-TEST_F_TIMEOUT(signals, sp_based, 300)
+TEST_F_TIMEOUT(signals, prologue_to_epilogue, 300)
 {
-	ASSERT_EQ(0, prepare(&self->jit, variant->stack));
-	interrupt_everywhere(_metadata, self, SHAPE_SP, variant->deferred);
-}
+	static const enum shape shapes[] = { SHAPE_SP, SHAPE_FP };
 
-TEST_F_TIMEOUT(signals, frame_pointer, 300)
-{
 	ASSERT_EQ(0, prepare(&self->jit, variant->stack));
-	interrupt_everywhere(_metadata, self, SHAPE_FP, variant->deferred);
+	interrupt_everywhere(_metadata, self, variant->deferred, shapes, 2);
 }
 
 /* The link register of the interrupted frame is signed, too. */
 TEST_F_TIMEOUT(signals, signed_return_address, 300)
 {
+	static const enum shape shapes[] = { SHAPE_SIGNED_A, SHAPE_SIGNED_B };
+
 	if (!code_signs_return_addresses())
 		SKIP(return, "the machine signs no return addresses");
 	ASSERT_EQ(0, prepare(&self->jit, variant->stack));
-	interrupt_everywhere(_metadata, self, SHAPE_SIGNED_A, variant->deferred);
-	interrupt_everywhere(_metadata, self, SHAPE_SIGNED_B, variant->deferred);
+	interrupt_everywhere(_metadata, self, variant->deferred, shapes, 2);
 }
 
 TEST_HARNESS_MAIN
