@@ -4,16 +4,18 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 
 #include "frames.h"
 
 /* Nanoseconds from sample to sample, and from drain to drain. */
 #define PERIOD			20000
-#define SLICE			4000000
+#define SLICE			8000000
 
 #define STUBS_AREA_SIZE		(64UL << 10)
 #define STUBS_CAPACITY		16
@@ -236,20 +238,32 @@ static void judge(const struct sample *sample, void *arg)
 		verdicts_judge(sample, &samples->verdicts[i]);
 }
 
+/*
+ * From one to four times the sampler's own period, another one each round: samples
+ * must not keep time with the chain.
+ */
+static void vary_period(const struct sampler *sampler, unsigned int round)
+{
+	__u64 period = sampler->period * (13 + round * 5 % 37) / 13;
+
+	ioctl(sampler->fd, PERF_EVENT_IOC_PERIOD, &period);
+}
+
 static void take(struct frames *frames, struct frames_sample *sample,
 		 struct sampler *sampler, unsigned int seconds)
 {
 	__u64 end = now_ns() + seconds * 1000000000ULL;
-	/* Not always the same: samples must not keep time with the chain. */
-	__u64 slice = SLICE;
+	unsigned int round = 0;
 
 	do {
+		vary_period(sampler, round);
+		/* Frames of variable size get other sizes. */
+		frames->jit.chain.counter = round++;
 		sampler_start(sampler);
-		jit_run(&frames->jit, slice);
+		jit_run(&frames->jit, SLICE);
 		sampler_stop(sampler);
 		sampler_drain(sampler, judge, sample);
-		sampler_adapt(sampler, slice);
-		slice = SLICE + (slice + SLICE / 3) % SLICE;
+		sampler_adapt(sampler, SLICE);
 		count(sample, false);
 	} while ((sample->samples < sample->enough ||
 		  (sample->all && sample->missed)) && now_ns() < end);
