@@ -108,10 +108,10 @@ enum shape {
 	SHAPE_SP_4,	/* the same, offsets need 4-byte data words */
 	SHAPE_DYNAMIC,	/* SP-based, SP moves in the body; two epilogues */
 	SHAPE_FP,	/* FP-based, as compilers make it */
+	SHAPE_REALIGNED, /* the stack is realigned; needs flexible rows (DRAP) */
 	SHAPE_SIGNED_A,	/* SP-based, the return address is signed, key A */
 	SHAPE_SIGNED_B,	/* the same, key B */
 	SHAPE_LEAF,	/* no frame at all; calls nothing */
-	NR_SHAPES,
 };
 
 /**
@@ -126,7 +126,7 @@ enum shape {
 void code_emit(struct function *fn, void *at, enum shape shape,
 	       const void *callee, __u32 spin);
 
-/* The shapes that call others and that this architecture has. */
+/* The shapes with a fixed frame that calls others, as this machine has them. */
 extern const enum shape code_shapes[];
 extern const unsigned int code_nr_shapes;
 
@@ -141,9 +141,6 @@ bool code_signs_return_addresses(void);
  * is not 0, unless said otherwise.
  */
 
-/* Realigns the stack: needs flexible rows (DRAP). */
-void code_emit_realigned(struct function *fn, void *at, const void *callee,
-			 __u32 spin);
 /* FP-based with code_frame_reg() in place of FP; FP is left alone. */
 void code_emit_frame_reg(struct function *fn, void *at, const void *callee,
 			 __u32 spin);

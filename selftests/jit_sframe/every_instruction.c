@@ -22,7 +22,6 @@ FIXTURE(every_instruction) {
 
 FIXTURE_VARIANT(every_instruction) {
 	enum shape shape;
-	bool realigned;
 };
 
 FIXTURE_VARIANT_ADD(every_instruction, sp_based) {
@@ -58,8 +57,7 @@ FIXTURE_VARIANT_ADD(every_instruction, leaf) {
 };
 
 FIXTURE_VARIANT_ADD(every_instruction, realigned_stack) {
-	.shape = SHAPE_LEAF,
-	.realigned = true,
+	.shape = SHAPE_REALIGNED,
 };
 
 FIXTURE_SETUP(every_instruction)
@@ -81,14 +79,11 @@ FIXTURE_TEARDOWN(every_instruction)
 }
 
 /* The function under test is outermost and calls a function of another shape. */
-static void emit(struct jit *jit, enum shape shape, bool realigned)
+static void emit(struct jit *jit, enum shape shape)
 {
 	const enum shape shapes[] = { shape, SHAPE_SP };
 
 	jit_emit(jit, shapes, 2, 1, SPIN);
-	if (realigned)
-		code_emit_realigned(&jit->fns[0], jit_slot(jit, 0),
-				    jit_slot(jit, 1), SPIN);
 }
 
 static void note_hits(struct _test_data_every_instruction *self)
@@ -136,10 +131,10 @@ static void sample_all(struct __test_metadata *_metadata,
 
 TEST_F_TIMEOUT(every_instruction, all_sampled_all_exact, 600)
 {
-	bool leaf = variant->shape == SHAPE_LEAF && !variant->realigned;
+	bool leaf = variant->shape == SHAPE_LEAF;
 	unsigned int i, spins = 0;
 
-	emit(&self->jit, variant->shape, variant->realigned);
+	emit(&self->jit, variant->shape);
 	ASSERT_EQ(0, jit_publish(&self->jit));
 	ASSERT_EQ(0, jit_register(&self->jit));
 	for (i = 0; i < self->jit.fns[0].nr_insns; i++)

@@ -123,6 +123,9 @@ static int publish(struct jit *jit)
 	for (i = 0; i <= HANDLER; i++)
 		fns[i] = &jit->fns[i];
 	chain_plan(&jit->chain, jit->fns, HANDLER + 1, HANDLER + 1);
+	/* Here that depends on what realigning takes. */
+	if (jit->fns[2].flexible)
+		jit->chain.levels[2].cfa = 0;
 	/* The kernel decides how far below the interrupted frame they are. */
 	jit->chain.levels[3].cfa = 0;
 	jit->chain.levels[HANDLER].cfa = 0;
@@ -210,6 +213,15 @@ TEST_F_TIMEOUT(signals, prologue_to_epilogue, 300)
 
 	ASSERT_EQ(0, prepare(&self->jit, variant->stack));
 	interrupt_everywhere(_metadata, self, variant->deferred, shapes, 2);
+}
+
+/* Rows that name registers which only the signal frame still has. */
+TEST_F_TIMEOUT(signals, realigned_stack, 300)
+{
+	static const enum shape shapes[] = { SHAPE_REALIGNED };
+
+	ASSERT_EQ(0, prepare(&self->jit, variant->stack));
+	interrupt_everywhere(_metadata, self, variant->deferred, shapes, 1);
 }
 
 /* The link register of the interrupted frame is signed, too. */

@@ -164,8 +164,8 @@ TEST_F_TIMEOUT(special_frames, flexible, 300)
 	struct jit *jit = &self->jit;
 
 	BEGIN(JIT_SFRAME_NO_FP_FALLBACK);
-	code_emit_realigned(&jit->fns[0], jit_slot(jit, 0), jit_slot(jit, 1),
-			    SPIN);
+	code_emit(&jit->fns[0], jit_slot(jit, 0), SHAPE_REALIGNED,
+		  jit_slot(jit, 1), SPIN);
 	chain_plan(&jit->chain, jit->fns, 3, 3);
 	ASSERT_EQ(0, jit_publish(jit));
 	EXPECT_ALL_EXACT();

@@ -363,6 +363,60 @@ static void emit_fp(struct assembler *a, const void *callee)
 }
 
 /*
+ *	mov x10,sp			CFA=sp+0		RA=lr
+ *	sub x11,sp,#16			CFA=x10+0		RA=lr
+ *	and sp,x11,#-64			CFA=x10+0		RA=lr
+ *	stp x29,x30,[sp,#-16]!		CFA=x10+0		RA=lr
+ *	mov x29,sp			CFA=x10+0   RA=*(sp+8)	FP=*(sp+0)
+ *	str x10,[sp,#-16]!		CFA=x10+0   RA=*(x29+8)	FP=*(x29+0)
+ *	sub sp,sp,#32			CFA=*(x29-16)
+ *	...
+ *	sub x10,x29,#16
+ *	ldr x10,[x10]			CFA=*(x29-16)
+ *	mov sp,x29			CFA=x10+0   RA=*(x29+8)	FP=*(x29+0)
+ *	ldp x29,x30,[sp],#16		CFA=x10+0   RA=*(x29+8)	FP=*(x29+0)
+ *	mov sp,x10			CFA=x10+0		RA=lr
+ *	ret				CFA=sp+0		RA=lr
+ *
+ * A chain's CFAs are multiples of 64 where this function is the outermost, so
+ * CFA - SP is known there: "and" makes the 16 bytes 64.
+ */
+static void emit_realigned(struct assembler *a, const void *callee)
+{
+	a->fn->flexible = true;
+	FLEXIBLE(a, FLEX_REG(SP), 0);
+	add(a, X10, SP, 0);
+	FLEXIBLE(a, FLEX_REG(X10), 0);
+	add(a, X11, SP, -16);
+	insn(a, 0x927ae400 | X11 << 5 | SP);
+	asm_moved(a, 64);
+	push_pair(a, FP, LR, 16);
+	FLEXIBLE(a, FLEX_REG(X10), 0, FLEX_REG_DEREF(SP), 8,
+		 FLEX_REG_DEREF(SP), 0);
+	add(a, FP, SP, 0);
+	FLEXIBLE(a, FLEX_REG(X10), 0, FLEX_REG_DEREF(FP), 8,
+		 FLEX_REG_DEREF(FP), 0);
+	push(a, X10);
+	FLEXIBLE(a, FLEX_REG_DEREF(FP), -16, FLEX_REG_DEREF(FP), 8,
+		 FLEX_REG_DEREF(FP), 0);
+	sub_sp(a, 32);
+	if (callee)
+		call_if_more(a, callee);
+	add(a, X10, FP, -16);
+	load(a, X10, X10, 0);
+	FLEXIBLE(a, FLEX_REG(X10), 0, FLEX_REG_DEREF(FP), 8,
+		 FLEX_REG_DEREF(FP), 0);
+	add(a, SP, FP, 0);
+	asm_moved(a, -48);
+	pop_pair(a, FP, LR, 16);
+	FLEXIBLE(a, FLEX_REG(X10), 0);
+	add(a, SP, X10, 0);
+	asm_moved(a, -64);
+	FLEXIBLE(a, FLEX_REG(SP), 0);
+	ret(a);
+}
+
+/*
  *	add x2,sp,x0,lsl #3		CFA=sp+0		RA=lr
  *	mov x3,x2
  *	ret
@@ -392,6 +446,9 @@ static void emit_shape(struct assembler *a, enum shape frame,
 		break;
 	case SHAPE_FP:
 		emit_fp(a, callee);
+		break;
+	case SHAPE_REALIGNED:
+		emit_realigned(a, callee);
 		break;
 	case SHAPE_SIGNED_A:
 	case SHAPE_SIGNED_B:
@@ -423,64 +480,6 @@ bool code_emit_trapping(struct function *fn, void *at, enum shape shape,
 	emit_shape(&a, shape, NULL);
 	asm_end(&a);
 	return nth < a.nr;
-}
-
-/*
- *	mov x10,sp			CFA=sp+0		RA=lr
- *	sub x11,sp,#16			CFA=x10+0		RA=lr
- *	and sp,x11,#-64			CFA=x10+0		RA=lr
- *	stp x29,x30,[sp,#-16]!		CFA=x10+0		RA=lr
- *	mov x29,sp			CFA=x10+0   RA=*(sp+8)	FP=*(sp+0)
- *	str x10,[sp,#-16]!		CFA=x10+0   RA=*(x29+8)	FP=*(x29+0)
- *	sub sp,sp,#32			CFA=*(x29-16)
- *	...
- *	sub x10,x29,#16
- *	ldr x10,[x10]			CFA=*(x29-16)
- *	mov sp,x29			CFA=x10+0   RA=*(x29+8)	FP=*(x29+0)
- *	ldp x29,x30,[sp],#16		CFA=x10+0   RA=*(x29+8)	FP=*(x29+0)
- *	mov sp,x10			CFA=x10+0		RA=lr
- *	ret				CFA=sp+0		RA=lr
- *
- * A chain's CFAs are multiples of 64 where this function is the outermost, so
- * CFA - SP is known: "and" makes the 16 bytes 64.
- */
-void code_emit_realigned(struct function *fn, void *at, const void *callee,
-			 __u32 spin)
-{
-	struct assembler a;
-
-	asm_begin(&a, fn, at, spin);
-	fn->flexible = true;
-	FLEXIBLE(&a, FLEX_REG(SP), 0);
-	add(&a, X10, SP, 0);
-	FLEXIBLE(&a, FLEX_REG(X10), 0);
-	add(&a, X11, SP, -16);
-	insn(&a, 0x927ae400 | X11 << 5 | SP);
-	asm_moved(&a, 64);
-	push_pair(&a, FP, LR, 16);
-	FLEXIBLE(&a, FLEX_REG(X10), 0, FLEX_REG_DEREF(SP), 8,
-		 FLEX_REG_DEREF(SP), 0);
-	add(&a, FP, SP, 0);
-	FLEXIBLE(&a, FLEX_REG(X10), 0, FLEX_REG_DEREF(FP), 8,
-		 FLEX_REG_DEREF(FP), 0);
-	push(&a, X10);
-	FLEXIBLE(&a, FLEX_REG_DEREF(FP), -16, FLEX_REG_DEREF(FP), 8,
-		 FLEX_REG_DEREF(FP), 0);
-	sub_sp(&a, 32);
-	call_if_more(&a, callee);
-	add(&a, X10, FP, -16);
-	load(&a, X10, X10, 0);
-	FLEXIBLE(&a, FLEX_REG(X10), 0, FLEX_REG_DEREF(FP), 8,
-		 FLEX_REG_DEREF(FP), 0);
-	add(&a, SP, FP, 0);
-	asm_moved(&a, -48);
-	pop_pair(&a, FP, LR, 16);
-	FLEXIBLE(&a, FLEX_REG(X10), 0);
-	add(&a, SP, X10, 0);
-	asm_moved(&a, -64);
-	FLEXIBLE(&a, FLEX_REG(SP), 0);
-	ret(&a);
-	asm_end(&a);
 }
 
 /*

@@ -250,6 +250,56 @@ static void emit_fp(struct assembler *a, const void *callee)
 }
 
 /*
+ *	lea 8(%rsp),%r10		CFA=rsp+8
+ *	and $-64,%rsp			CFA=r10+0
+ *	push -8(%r10)			CFA=r10+0
+ *	push %rbp			CFA=r10+0
+ *	mov %rsp,%rbp			CFA=r10+0	FP=*(rsp+0)
+ *	push %r10			CFA=r10+0	FP=*(rbp+0)
+ *	sub $24,%rsp			CFA=*(rbp-8)	FP=*(rbp+0)
+ *	...
+ *	mov -8(%rbp),%r10		CFA=*(rbp-8)	FP=*(rbp+0)
+ *	leave				CFA=r10+0	FP=*(rbp+0)
+ *	lea -8(%r10),%rsp		CFA=r10+0
+ *	ret				CFA=rsp+8
+ *
+ * A chain's CFAs are multiples of 64 where this function is the outermost, so
+ * CFA - SP is known there: "and" takes 56 bytes.
+ */
+static void emit_realigned(struct assembler *a, const void *callee)
+{
+	a->fn->flexible = true;
+	FLEXIBLE(a, FLEX_REG(DWARF_RSP), 8);
+	INSN(a, 0x4c, 0x8d, 0x54, 0x24, 0x08);
+	FLEXIBLE(a, FLEX_REG(DWARF_R10), 0);
+	INSN(a, 0x48, 0x83, 0xe4, 0xc0);
+	asm_moved(a, 56);
+	INSN(a, 0x41, 0xff, 0x72, 0xf8);
+	asm_moved(a, 8);
+	INSN(a, 0x55);
+	asm_moved(a, 8);
+	FLEXIBLE(a, FLEX_REG(DWARF_R10), 0, 0, FLEX_REG_DEREF(DWARF_RSP), 0);
+	INSN(a, 0x48, 0x89, 0xe5);
+	FLEXIBLE(a, FLEX_REG(DWARF_R10), 0, 0, FLEX_REG_DEREF(DWARF_RBP), 0);
+	INSN(a, 0x41, 0x52);
+	asm_moved(a, 8);
+	FLEXIBLE(a, FLEX_REG_DEREF(DWARF_RBP), -8, 0,
+		 FLEX_REG_DEREF(DWARF_RBP), 0);
+	sub_rsp(a, 24);
+	if (callee)
+		call_if_more(a, callee);
+	INSN(a, 0x4c, 0x8b, 0x55, 0xf8);
+	FLEXIBLE(a, FLEX_REG(DWARF_R10), 0, 0, FLEX_REG_DEREF(DWARF_RBP), 0);
+	INSN(a, 0xc9);
+	asm_moved(a, -40);
+	FLEXIBLE(a, FLEX_REG(DWARF_R10), 0);
+	INSN(a, 0x49, 0x8d, 0x62, 0xf8);
+	asm_moved(a, -64);
+	FLEXIBLE(a, FLEX_REG(DWARF_RSP), 8);
+	INSN(a, 0xc3);
+}
+
+/*
  *	lea (%rsp,%rdi,8),%rax		CFA=rsp+8
  *	mov %rax,%rdx
  *	ret
@@ -280,6 +330,9 @@ static void emit_shape(struct assembler *a, enum shape frame,
 	case SHAPE_FP:
 		emit_fp(a, callee);
 		break;
+	case SHAPE_REALIGNED:
+		emit_realigned(a, callee);
+		break;
 	default:
 		emit_leaf(a);
 		break;
@@ -306,60 +359,6 @@ bool code_emit_trapping(struct function *fn, void *at, enum shape shape,
 	emit_shape(&a, shape, NULL);
 	asm_end(&a);
 	return nth < a.nr;
-}
-
-/*
- *	lea 8(%rsp),%r10		CFA=rsp+8
- *	and $-64,%rsp			CFA=r10+0
- *	push -8(%r10)			CFA=r10+0
- *	push %rbp			CFA=r10+0
- *	mov %rsp,%rbp			CFA=r10+0	FP=*(rsp+0)
- *	push %r10			CFA=r10+0	FP=*(rbp+0)
- *	sub $24,%rsp			CFA=*(rbp-8)	FP=*(rbp+0)
- *	...
- *	mov -8(%rbp),%r10		CFA=*(rbp-8)	FP=*(rbp+0)
- *	leave				CFA=r10+0	FP=*(rbp+0)
- *	lea -8(%r10),%rsp		CFA=r10+0
- *	ret				CFA=rsp+8
- *
- * A chain's CFAs are multiples of 64 where this function is the outermost, so
- * CFA - SP is known: "and" takes 56 bytes.
- */
-void code_emit_realigned(struct function *fn, void *at, const void *callee,
-			 __u32 spin)
-{
-	struct assembler a;
-
-	asm_begin(&a, fn, at, spin);
-	fn->flexible = true;
-	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 8);
-	INSN(&a, 0x4c, 0x8d, 0x54, 0x24, 0x08);
-	FLEXIBLE(&a, FLEX_REG(DWARF_R10), 0);
-	INSN(&a, 0x48, 0x83, 0xe4, 0xc0);
-	asm_moved(&a, 56);
-	INSN(&a, 0x41, 0xff, 0x72, 0xf8);
-	asm_moved(&a, 8);
-	INSN(&a, 0x55);
-	asm_moved(&a, 8);
-	FLEXIBLE(&a, FLEX_REG(DWARF_R10), 0, 0, FLEX_REG_DEREF(DWARF_RSP), 0);
-	INSN(&a, 0x48, 0x89, 0xe5);
-	FLEXIBLE(&a, FLEX_REG(DWARF_R10), 0, 0, FLEX_REG_DEREF(DWARF_RBP), 0);
-	INSN(&a, 0x41, 0x52);
-	asm_moved(&a, 8);
-	FLEXIBLE(&a, FLEX_REG_DEREF(DWARF_RBP), -8, 0,
-		 FLEX_REG_DEREF(DWARF_RBP), 0);
-	sub_rsp(&a, 24);
-	call_if_more(&a, callee);
-	INSN(&a, 0x4c, 0x8b, 0x55, 0xf8);
-	FLEXIBLE(&a, FLEX_REG(DWARF_R10), 0, 0, FLEX_REG_DEREF(DWARF_RBP), 0);
-	INSN(&a, 0xc9);
-	asm_moved(&a, -40);
-	FLEXIBLE(&a, FLEX_REG(DWARF_R10), 0);
-	INSN(&a, 0x49, 0x8d, 0x62, 0xf8);
-	asm_moved(&a, -64);
-	FLEXIBLE(&a, FLEX_REG(DWARF_RSP), 8);
-	INSN(&a, 0xc3);
-	asm_end(&a);
 }
 
 /*
