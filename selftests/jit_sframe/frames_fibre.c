@@ -252,8 +252,7 @@ FIXTURE_TEARDOWN(frames_fibre)
 	free(self->stacks);
 }
 
-/* All four parts, at each instruction of the switch. */
-TEST_F_TIMEOUT(frames_fibre, walk_ends_at_the_base, 300)
+static void begin_verdicts(struct _test_data_frames_fibre *self, bool deferred)
 {
 	static const char *const contexts[NR_PARTS][2] = {
 		[OUT_OLD] = { "outside, immediate", "outside, deferred" },
@@ -265,9 +264,36 @@ TEST_F_TIMEOUT(frames_fibre, walk_ends_at_the_base, 300)
 
 	for (part = 0; part < NR_PARTS; part++)
 		verdicts_init(&self->verdicts[part], &self->chains[part],
-			      contexts[part][variant->deferred]);
+			      contexts[part][deferred]);
+}
+
+/* All four parts, at each instruction of the switch. */
+TEST_F_TIMEOUT(frames_fibre, walk_ends_at_the_base, 300)
+{
+	begin_verdicts(self, variant->deferred);
 	expect_frames_exact(_metadata, &self->frames, self->verdicts, NR_PARTS,
 			    variant->deferred);
+}
+
+/* The judge can tell: without the mark, the walk goes on to what is no frame. */
+TEST_F_TIMEOUT(frames_fibre, unmarked_base_is_guessed, 300)
+{
+	struct frames_sample sample = {
+		.verdicts = self->verdicts,
+		.nr_verdicts = NR_PARTS,
+		.deferred = variant->deferred,
+		.enough = 200,
+	};
+	struct verdicts *inside = &self->verdicts[BACK_OLD];
+
+	ASSERT_EQ(0, area_retire(&self->frames.jit.area, self->fns.base->start));
+	begin_verdicts(self, variant->deferred);
+	inside->shown = MAX_SHOWN;
+	self->verdicts[OUT_NEW].shown = MAX_SHOWN;
+	ASSERT_EQ(0, frames_sample(&self->frames, &sample, FRAMES_SECONDS));
+	EXPECT_EQ(0, self->verdicts[OUT_OLD].wrong);
+	EXPECT_LT(0, inside->samples);
+	EXPECT_LT(inside->samples / 2, inside->wrong);
 }
 
 TEST_HARNESS_MAIN
