@@ -249,6 +249,20 @@ static void vary_period(const struct sampler *sampler, unsigned int round)
 	ioctl(sampler->fd, PERF_EVENT_IOC_PERIOD, &period);
 }
 
+/* Enough, of each chain some, and if so wanted in every state. */
+static bool taken(struct frames_sample *sample)
+{
+	unsigned int i;
+
+	count(sample, false);
+	for (i = 0; i < sample->nr_verdicts; i++) {
+		if (!sample->verdicts[i].samples)
+			return false;
+	}
+	return sample->samples >= sample->enough &&
+	       !(sample->all && sample->missed);
+}
+
 static void take(struct frames *frames, struct frames_sample *sample,
 		 struct sampler *sampler, unsigned int seconds)
 {
@@ -264,9 +278,7 @@ static void take(struct frames *frames, struct frames_sample *sample,
 		sampler_stop(sampler);
 		sampler_drain(sampler, judge, sample);
 		sampler_adapt(sampler, SLICE);
-		count(sample, false);
-	} while ((sample->samples < sample->enough ||
-		  (sample->all && sample->missed)) && now_ns() < end);
+	} while (!taken(sample) && now_ns() < end);
 }
 
 int frames_sample(struct frames *frames, struct frames_sample *sample,

@@ -120,7 +120,7 @@ void frames_add_level(struct chain *chain, const struct function *fn);
  * @verdicts: one for each chain that samples are judged by
  * @nr_verdicts: number of them
  * @deferred: the context
- * @enough: samples to take
+ * @enough: samples to take in all, at least one for each chain
  * @all: go on until every spin of every level has been sampled
  * @samples: set to what was judged in all
  * @missed: set to the number of spins that have not been sampled

@@ -192,6 +192,15 @@ static bool thread_runs(const struct static_elf_thread *thread)
 	return __atomic_load_n(&thread->rounds, __ATOMIC_RELAXED) > 1;
 }
 
+/* Leaves it to be waited for. */
+static bool has_ended(pid_t child)
+{
+	siginfo_t info = {};
+
+	return waitid(P_PID, child, &info, WEXITED | WNOHANG | WNOWAIT) ||
+	       info.si_pid == child;
+}
+
 /* Until both threads have been through all their functions. */
 static enum static_elf_state
 wait_for_program(const struct static_elf_shared *shared, pid_t child)
@@ -206,7 +215,7 @@ wait_for_program(const struct static_elf_shared *shared, pid_t child)
 		    thread_runs(&shared->threads[THREAD_MAIN]) &&
 		    thread_runs(&shared->threads[THREAD_CLONED]))
 			return state;
-		if (waitpid(child, NULL, WNOHANG))
+		if (has_ended(child))
 			return STATIC_ELF_STARTING;
 		usleep(1000);
 	}
