@@ -24,13 +24,6 @@ static_assert(sizeof(struct template_row) == 32, "of RULE");
 static_assert(sizeof(struct template_place) == 12, "of PLACE");
 static_assert(sizeof(struct template) == 56, "of END");
 
-void frames_begin(struct function *fn, void *at)
-{
-	memset(fn, 0, sizeof(*fn));
-	fn->start = WORD(at);
-	fn->flexible = true;
-}
-
 static bool same_rule(const struct row *a, const struct row *b)
 {
 	return a->outermost == b->outermost && a->nr_words == b->nr_words &&
@@ -135,7 +128,9 @@ struct function *frames_next(struct frames *frames, enum window window)
 	struct function *fn = &frames->fns[frames->nr_fns++];
 
 	assert(frames->nr_fns <= MAX_FRAMES_FUNCTIONS);
-	frames_begin(fn, frames->next[window]);
+	memset(fn, 0, sizeof(*fn));
+	fn->start = WORD(frames->next[window]);
+	fn->flexible = true;
 	frames->next[window] = (__u8 *)frames->next[window] + CODE_SLOT;
 	return fn;
 }

@@ -13,13 +13,14 @@
 
 #define MAX_HOLES	3
 
-/* What the macros RULE and PLACE leave; @side: which stack it is on. */
+/* Left by the macro RULE: a flexible row. */
 struct template_row {
 	__u32 start;
 	__u32 nr_words;
 	__s32 words[MAX_WORDS];
 };
 
+/* Left by PLACE: an instruction, whether it spins, and which stack is in use. */
 struct template_place {
 	__u32 offset;
 	__u32 spin;
@@ -67,8 +68,6 @@ extern const __u32 frames_switch_words, frames_switch_ra, frames_switch_fp;
 /* An argument for a hole. */
 #define WORD(value)	((__u64)(unsigned long)(value))
 
-/* Make a function of no code yet. */
-void frames_begin(struct function *fn, void *at);
 /* Copy a template behind what there is, and fill in its holes in order. */
 void frames_append(struct function *fn, const struct template *from,
 		   __u64 hole0, __u64 hole1, __u64 hole2);
@@ -101,7 +100,7 @@ enum window { WINDOW_CODE, WINDOW_STUBS };
 /* 0 or a negative errno; @frame_reg: of WINDOW_CODE, with the flag for it. */
 int frames_init(struct frames *frames, __u32 flags, unsigned int frame_reg);
 void frames_destroy(struct frames *frames);
-/* The next function of a window; where it goes is its start. */
+/* The next function of a window, of no code yet; its start is set. */
 struct function *frames_next(struct frames *frames, enum window window);
 /*
  * Functions of one template each, the first of which calls the second and so on,
