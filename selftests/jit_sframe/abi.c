@@ -267,20 +267,20 @@ TEST_F(abi, extensible_structs)
 	EXPECT_EQ(0, nr_areas());
 }
 
-/* However many zeroes follow, no more than a page of them is looked at. */
-TEST_F(abi, no_struct_beyond_a_page)
+/* However many zeroes follow, no more than so many of them are looked at. */
+TEST_F(abi, no_struct_beyond_a_limit)
 {
-	size_t page = sysconf(_SC_PAGESIZE);
-	void *zeroes = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+	size_t most = JIT_SFRAME_MAX_STRUCT_SIZE;
+	void *zeroes = mmap(NULL, 2 * most, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	ASSERT_NE(MAP_FAILED, zeroes);
-	EXPECT_EQ(0, call(JIT_SFRAME_QUERY, zeroes, page));
-	memset(zeroes, 0, page);
-	EXPECT_EQ(-E2BIG, call(JIT_SFRAME_QUERY, zeroes, page + 1));
-	EXPECT_EQ(-E2BIG, call(JIT_SFRAME_REGISTER, zeroes, page + 1));
-	EXPECT_EQ(-E2BIG, call(JIT_SFRAME_UNREGISTER, zeroes, page + 1));
-	munmap(zeroes, 2 * page);
+	EXPECT_EQ(0, call(JIT_SFRAME_QUERY, zeroes, most));
+	memset(zeroes, 0, most);
+	EXPECT_EQ(-E2BIG, call(JIT_SFRAME_QUERY, zeroes, most + 1));
+	EXPECT_EQ(-E2BIG, call(JIT_SFRAME_REGISTER, zeroes, most + 1));
+	EXPECT_EQ(-E2BIG, call(JIT_SFRAME_UNREGISTER, zeroes, most + 1));
+	munmap(zeroes, 2 * most);
 }
 
 TEST_F(abi, text_that_overlaps)
@@ -373,6 +373,27 @@ TEST_F(abi, as_many_areas_as_there_may_be)
 	EXPECT_EQ(-ENOSPC, jit_sframe_register(&self->reg));
 }
 
+/* A section whose every walk would fail is not registered to begin with. */
+TEST_F(abi, static_section_that_no_walk_could_use)
+{
+	void *base = make_sections(1);
+	struct section sec = { .base = base };
+	struct jit_sframe_register reg = section_registration(base, 0);
+	struct sframe_header *header = section_header(&sec);
+	__u8 flags = header->flags;
+
+	header->flags = flags & ~SFRAME_F_SORTED;
+	EXPECT_EQ(-EINVAL, jit_sframe_register(&reg));
+	header->flags = flags | 0x80;
+	EXPECT_EQ(-EINVAL, jit_sframe_register(&reg));
+
+	reg.flags |= JIT_SFRAME_TEXT_RELATIVE;
+	header->flags = SFRAME_F_SORTED | SFRAME_F_PCREL;
+	EXPECT_EQ(-EINVAL, jit_sframe_register(&reg));
+	header->flags = SFRAME_F_SORTED;
+	EXPECT_EQ(0, jit_sframe_register(&reg));
+}
+
 #define NR_SOME	61
 
 TEST_F(abi, any_order)
@@ -454,7 +475,7 @@ TEST_F(abi, query_with_larger_elements)
 	EXPECT_EQ(-EINVAL, jit_sframe_query(&query));
 	query.area_struct_size = 0;
 	EXPECT_EQ(-EINVAL, jit_sframe_query(&query));
-	query.area_struct_size = self->page + 1;
+	query.area_struct_size = JIT_SFRAME_MAX_STRUCT_SIZE + 1;
 	EXPECT_EQ(-E2BIG, jit_sframe_query(&query));
 }
 

@@ -77,6 +77,7 @@
 #define JIT_SFRAME_MAX_STATIC_ROWS	1024	/* the same, static, no sleeping */
 #define JIT_SFRAME_MAX_AREAS		4096	/* areas of one process */
 #define JIT_SFRAME_MAX_AREA_SIZE	0x100000000ULL
+#define JIT_SFRAME_MAX_STRUCT_SIZE	4096	/* of an argument */
 
 #define JIT_SFRAME_OWNER_SIZE		32
 
@@ -135,8 +136,8 @@ struct jit_sframe_area {
  *
  * Errors: EINVAL (unknown flag, bad alignment, empty or wrapping range, flags
  * that contradict, a frame register that cannot be one), E2BIG (fields beyond
- * those known are not 0, or the struct is larger than a page), EFAULT (argument
- * or area not readable), EBUSY (text overlaps that of a registered area, or the
+ * those known are not 0, or the struct is larger than
+ * JIT_SFRAME_MAX_STRUCT_SIZE), EFAULT (argument or area not readable), EBUSY (text overlaps that of a registered area, or the
  * area is registered),
  * ENOSPC (JIT_SFRAME_MAX_AREAS), ENOMEM, EOPNOTSUPP (a 32-bit task).
  */
@@ -153,10 +154,11 @@ struct jit_sframe_register {
  * struct jit_sframe_unregister - argument of JIT_SFRAME_UNREGISTER
  * @area: address of a registered area.
  *
- * When the call has returned, no reader in the kernel starts to read the area
- * on behalf of this process, but one may be in the middle of it: it reads user
- * memory with faults handled, and looks afterwards whether the area is still
- * registered. So the memory may be unmapped, or put to another use, at once.
+ * When the call has returned, nothing that the kernel reads in the area is used
+ * any more. A reader may still be in the middle of it: it reads user memory with
+ * faults handled, and looks afterwards whether the area is still registered. So
+ * the memory may be unmapped, or put to another use, at once. With ENOMEM the
+ * area is still registered: try again.
  *
  * Errors: EINVAL, E2BIG, EFAULT, ENOENT (no such area), ENOMEM, EOPNOTSUPP.
  */
@@ -189,7 +191,7 @@ struct jit_sframe_unregister {
  *
  * Errors: EINVAL (@area_struct_size is less than that of the first version,
  * @reserved is not 0), E2BIG (fields beyond those known are not 0, or a struct
- * is larger than a page), EFAULT, EOPNOTSUPP.
+ * is larger than JIT_SFRAME_MAX_STRUCT_SIZE), EFAULT, EOPNOTSUPP.
  */
 struct jit_sframe_query {
 	__u32 abi_version;

@@ -42,6 +42,12 @@ static inline void jit_sframe_mm_dup(struct mm_struct *mm,
 				     struct mm_struct *oldmm) {}
 static inline void jit_sframe_mm_exit(struct mm_struct *mm) {}
 
+static inline int jit_sframe_prctl(unsigned long op, void __user *arg,
+				   size_t size)
+{
+	return -EINVAL;
+}
+
 #endif /* !CONFIG_JIT_SFRAME */
 
 #endif /* _LINUX_JIT_SFRAME_H */

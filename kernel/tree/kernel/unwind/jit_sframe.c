@@ -45,13 +45,13 @@ static void registry_free_rcu(struct rcu_head *rcu)
 }
 
 /*
- * Not kvfree_rcu(): that gathers for seconds what a process with many areas
- * gives up at 192 KiB a registration.
+ * Not kvfree_rcu(), and not lazily: both gather for seconds what a process with
+ * many areas gives up at 192 KiB a registration.
  */
 static void registry_put(struct jit_sframe_registry *registry)
 {
 	if (registry && refcount_dec_and_test(&registry->refs))
-		call_rcu(&registry->rcu, registry_free_rcu);
+		call_rcu_hurry(&registry->rcu, registry_free_rcu);
 }
 
 /* The first area whose text ends above pc; registry->nr if there is none. */
@@ -195,10 +195,10 @@ static bool mm_registry_replace(struct mm_struct *mm,
  * @mm: the child's, nobody else sees it yet
  * @oldmm: the parent's, its threads may be registering
  *
- * The child has a copy of the parent's memory, areas and text included. That
- * both are from one moment takes @oldmm's mmap lock: who maps an area before it
- * is registered, and takes it away again before it is unmapped, finds neither or
- * both in the child.
+ * The child has a copy of the parent's memory, areas and text included. Called
+ * when all of it has been write-protected, with @oldmm's mmap lock still held: an
+ * area that is registered now has been mapped before the copy was made, and
+ * whoever wants to put the memory of one that is not to another use has to wait.
  */
 void jit_sframe_mm_dup(struct mm_struct *mm, struct mm_struct *oldmm)
 {
@@ -363,7 +363,7 @@ static int query_areas(const struct jit_sframe_query *query,
 		return 0;
 	if (query->area_struct_size < JIT_SFRAME_REGISTER_SIZE_VER0)
 		return -EINVAL;
-	if (query->area_struct_size > PAGE_SIZE)
+	if (query->area_struct_size > JIT_SFRAME_MAX_STRUCT_SIZE)
 		return -E2BIG;
 	for (i = 0; i < nr; i++, element += query->area_struct_size) {
 		ret = copy_struct_to_user(u64_to_user_ptr(element),
@@ -421,7 +421,7 @@ int jit_sframe_prctl(unsigned long op, void __user *arg, size_t size)
 	if (in_compat_syscall())
 		return -EOPNOTSUPP;
 	/* All of what a caller knows beyond us is looked at: bound that. */
-	if (size > PAGE_SIZE)
+	if (size > JIT_SFRAME_MAX_STRUCT_SIZE)
 		return -E2BIG;
 
 	switch (op) {

@@ -287,24 +287,26 @@ static void test_a_walk_reads_so_many_rows(struct kunit *test)
 {
 	struct jit_sframe_register area = make_long_area(test);
 	struct jit_sframe_budget budget = {
-		.rows = 2 * NR_ROWS + 1,
+		.rows = 2 * (32 + NR_ROWS) + 1,
 		.max_static_rows = NR_ROWS,
 	};
 	struct sframe_row row;
 
 	KUNIT_EXPECT_EQ(test, jit_sframe_lookup(&area, TEXT, &budget, &row), 0);
-	KUNIT_EXPECT_EQ(test, budget.rows, NR_ROWS + 1);
+	KUNIT_EXPECT_EQ(test, budget.rows, 32 + NR_ROWS + 1);
 	KUNIT_EXPECT_EQ(test, jit_sframe_lookup(&area, TEXT + NR_ROWS - 1,
 						&budget, &row), 0);
 	KUNIT_EXPECT_EQ(test, budget.rows, 1);
 	KUNIT_EXPECT_EQ(test, jit_sframe_lookup(&area, TEXT, &budget, &row),
 			-E2BIG);
-	KUNIT_EXPECT_EQ(test, budget.rows, 1);
 
-	/* An address that no function covers costs none. */
+	/* An address that no function covers costs the search. */
+	budget.rows = 33;
 	KUNIT_EXPECT_EQ(test, jit_sframe_lookup(&area, TEXT + NR_ROWS, &budget,
 						&row), -ENOENT);
 	KUNIT_EXPECT_EQ(test, budget.rows, 1);
+	KUNIT_EXPECT_EQ(test, jit_sframe_lookup(&area, TEXT + NR_ROWS, &budget,
+						&row), -E2BIG);
 }
 
 static void test_a_function_has_so_many_rows(struct kunit *test)

@@ -56,9 +56,25 @@ static int read_user_acquire_u64(u64 *dst, u64 address)
 
 #include "sframe_lookup.h"
 
+/* What it takes to find a function, in rows that could be read meanwhile. */
+#define LOOKUP_ROWS	32
+
 static u64 live_word_address(const struct jit_sframe_register *area)
 {
 	return area->area + offsetof(struct jit_sframe_area, live);
+}
+
+/* What would end each walk is better refused. */
+static bool static_header_ok(const struct jit_sframe_register *area,
+			     const struct sframe_header *header)
+{
+	return header->sfp_magic == SFRAME_MAGIC &&
+	       header->sfp_version == SFRAME_VERSION_3 &&
+	       header->sfh_abi_arch == UNWIND_USER_SFRAME_ABI &&
+	       !(header->sfp_flags & ~SFRAME_F_ALL) &&
+	       (header->sfp_flags & SFRAME_F_FDE_SORTED) &&
+	       !((area->flags & JIT_SFRAME_TEXT_RELATIVE) &&
+		 (header->sfp_flags & SFRAME_F_FDE_FUNC_START_PCREL));
 }
 
 /**
@@ -80,10 +96,7 @@ int jit_sframe_check_area(const struct jit_sframe_register *area)
 	if (area->flags & JIT_SFRAME_STATIC) {
 		if (copy_from_user(&section, user, sizeof(section)))
 			return -EFAULT;
-		return section.sfp_magic == SFRAME_MAGIC &&
-		       section.sfp_version == SFRAME_VERSION_3 &&
-		       section.sfh_abi_arch == UNWIND_USER_SFRAME_ABI ?
-		       0 : -EINVAL;
+		return static_header_ok(area, &section) ? 0 : -EINVAL;
 	}
 
 	if (copy_from_user(&head, user, sizeof(head)))
@@ -101,7 +114,6 @@ static int section_lookup(const struct jit_sframe_register *area, u64 offset,
 		.base = area->area + offset,
 		.address = area->area + offset,
 		.size = area->area_size - offset,
-		.max_rows = min(max_rows, budget->rows),
 		.abi_arch = UNWIND_USER_SFRAME_ABI,
 		.live = !(area->flags & JIT_SFRAME_STATIC),
 	};
@@ -112,6 +124,10 @@ static int section_lookup(const struct jit_sframe_register *area, u64 offset,
 		section.address = area->text_start;
 		section.text_relative = true;
 	}
+	if (budget->rows < LOOKUP_ROWS)
+		return -E2BIG;
+	budget->rows -= LOOKUP_ROWS;
+	section.max_rows = min(max_rows, budget->rows);
 	ret = sframe_section_open(&section) ?:
 	      sframe_find_fde(&section, pc, &fde);
 	if (ret)

@@ -14,28 +14,56 @@
 #define RETRIES_FAULTABLE	1024
 
 /*
- * Rows of the functions that a walk may look at: 500 in each of 127 frames where
- * it may not sleep; as many as a signal can wait for where it may.
+ * Rows of the functions that a walk may look at, a lookup counting as some. Where
+ * it may not sleep it is enough for 64 rows in each of 127 frames, the most a live
+ * area can ask for, and takes well below a millisecond.
  */
-#define ROWS_ATOMIC		64000
+#define ROWS_ATOMIC		16384
 #define ROWS_FAULTABLE		4000000
+
+/*
+ * A function that a uretprobe watches returns to a trampoline, of which no table
+ * knows anything. The address it displaced is at hand.
+ */
+static void leave_trampoline(struct unwind_user_state *state)
+{
+#ifdef CONFIG_UPROBES
+	struct return_instance *ri = state->sframe.return_instance;
+	bool chained;
+
+	if (likely(!ri) || state->ip != uprobe_get_trampoline_vaddr())
+		return;
+	state->ip = ri->orig_ret_vaddr;
+	/* Several probes on one function share its return address. */
+	do {
+		chained = ri->chained;
+		ri = ri->next;
+	} while (chained && ri);
+	state->sframe.return_instance = ri;
+#endif
+}
 
 /**
  * unwind_user_sframe_start - prepare a walk
  * @state: its registers are set
  * @regs: where they are from
  * @atomic: the walk may not sleep
+ * @fp_any_order: frame pointers may lead down the stack in text without an area
  */
 void unwind_user_sframe_start(struct unwind_user_state *state,
-			      struct pt_regs *regs, bool atomic)
+			      struct pt_regs *regs, bool atomic,
+			      bool fp_any_order)
 {
 	struct unwind_user_sframe *sframe = &state->sframe;
 
 	sframe->regs = regs;
+	if (state->ws != sizeof(u64) || !current->mm ||
+	    !jit_sframe_active(current->mm))
+		return;
+	state->available_types |= UNWIND_USER_TYPE_JIT_SFRAME;
 	sframe->interrupted = true;
 	sframe->sp_known = true;
-	sframe->atomic = atomic;
-	sframe->fp_any_order = atomic && UNWIND_USER_FP_ANY_ORDER;
+	sframe->any_order_allowed = fp_any_order;
 	sframe->budget.retries = atomic ? RETRIES_ATOMIC : RETRIES_FAULTABLE;
 	sframe->budget.rows = atomic ? ROWS_ATOMIC : ROWS_FAULTABLE;
 	sframe->budget.max_static_rows = atomic ? JIT_SFRAME_MAX_STATIC_ROWS :
@@ -44,36 +72,20 @@ void unwind_user_sframe_start(struct unwind_user_state *state,
 	if (current->utask)
 		sframe->return_instance = current->utask->return_instances;
 #endif
-	if (state->ws == sizeof(u64) && current->mm &&
-	    jit_sframe_active(current->mm))
-		state->available_types |= UNWIND_USER_TYPE_SFRAME;
+	leave_trampoline(state);
 }
 
 /**
  * unwind_user_sframe_stepped - put right what any step leaves behind
  * @state: now at the caller's frame
- *
- * A function that a uretprobe watches returns to a trampoline, of which no
- * table knows anything. The address it displaced is at hand.
  */
 void unwind_user_sframe_stepped(struct unwind_user_state *state)
 {
 	struct unwind_user_sframe *sframe = &state->sframe;
 
-#ifdef CONFIG_UPROBES
-	struct return_instance *ri = sframe->return_instance;
-	bool chained;
-
-	if (unlikely(ri) && state->ip == uprobe_get_trampoline_vaddr()) {
-		state->ip = ri->orig_ret_vaddr;
-		/* Several probes on one function share its return address. */
-		do {
-			chained = ri->chained;
-			ri = ri->next;
-		} while (chained && ri);
-		sframe->return_instance = ri;
-	}
-#endif
+	if (!(state->available_types & UNWIND_USER_TYPE_JIT_SFRAME))
+		return;
+	leave_trampoline(state);
 	/* Frame pointers lead to callers, and say nothing of other registers. */
 	if (state->current_type == UNWIND_USER_TYPE_FP) {
 		sframe->interrupted = false;
@@ -265,13 +277,13 @@ static int lookup(struct jit_sframe_entry *entry, u64 pc,
 }
 
 /**
- * unwind_user_next_sframe - go to the caller by what an area says
+ * unwind_user_next_jit_sframe - go to the caller by what an area says
  * @state: the walk
  *
  * Return: 0; -ENOENT if no area speaks of this frame and another method may be
  * tried; -EINVAL if the walk ends here.
  */
-int unwind_user_next_sframe(struct unwind_user_state *state)
+int unwind_user_next_jit_sframe(struct unwind_user_state *state)
 {
 	struct unwind_user_sframe *sframe = &state->sframe;
 	struct jit_sframe_entry entry;
@@ -281,7 +293,7 @@ int unwind_user_next_sframe(struct unwind_user_state *state)
 	int ret;
 
 	/* Text without an area is walked as if the process had none at all. */
-	sframe->fp_any_order = sframe->atomic && UNWIND_USER_FP_ANY_ORDER;
+	sframe->fp_any_order = sframe->any_order_allowed;
 	if (!jit_sframe_find_area(pc, &entry))
 		return -ENOENT;
 	sframe->fp_any_order = false;

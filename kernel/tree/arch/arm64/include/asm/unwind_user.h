@@ -4,15 +4,21 @@
 
 #ifdef CONFIG_UNWIND_USER
 
+#include <asm/compat.h>
 #include <asm/compiler.h>
 #include <asm/ptrace.h>
-#include <asm/stacktrace/frame.h>
 
 static inline int unwind_user_word_size(struct pt_regs *regs)
 {
-	/* AArch32 frames have no common layout. */
-	return compat_user_mode(regs) ? 0 : 8;
+	return compat_user_mode(regs) ? 4 : 8;
 }
+
+static inline unsigned long unwind_user_frame_pointer(struct pt_regs *regs)
+{
+	return compat_user_mode(regs) ? regs->compat_fp : frame_pointer(regs);
+}
+
+#define unwind_user_frame_pointer unwind_user_frame_pointer
 
 static inline unsigned long unwind_user_strip_ra(unsigned long ra)
 {
@@ -24,18 +30,20 @@ static inline unsigned long unwind_user_strip_ra(unsigned long ra)
 /*
  * AAPCS64, 6.4.6: X29 leads to {the caller's X29, LR}. Where in its frame that
  * record lies is up to the compiler, so "CFA" is only a bound of the caller's
- * stack pointer here.
+ * stack pointer here. AArch32 tasks: APCS frames, {fp, sp, lr} below what R11
+ * leads to, as in unwind_compat_user_frame().
  */
 #define ARCH_INIT_USER_FP_FRAME(ws)			\
-	.cfa_off	= sizeof(struct frame_record),	\
+	.cfa_off	= is_compat_task() ? 0 : 16,	\
 	.ra_off		= -(ws),			\
-	.fp_off		= -(s32)sizeof(struct frame_record), \
+	.fp_off		= is_compat_task() ? -12 : -16,	\
 	.use_fp		= true,
 
 #endif /* CONFIG_UNWIND_USER */
 
 #ifdef CONFIG_JIT_SFRAME
 
+#include <linux/nospec.h>
 #include <linux/signal_types.h>
 #include <asm/ucontext.h>
 
@@ -46,8 +54,7 @@ static inline unsigned long unwind_user_strip_ra(unsigned long ra)
 #define UNWIND_USER_LR_REG	30
 #define UNWIND_USER_SP_REG	31
 
-#define UNWIND_USER_FP_GIVES_SP		false
-#define UNWIND_USER_FP_ANY_ORDER	false
+#define UNWIND_USER_FP_GIVES_SP	false
 
 /* Any general register but LR and SP can be a frame register. */
 static inline bool unwind_user_frame_reg_ok(unsigned int reg)
@@ -60,7 +67,7 @@ static inline int unwind_user_get_reg(const struct pt_regs *regs,
 {
 	if (reg > UNWIND_USER_LR_REG)
 		return -EINVAL;
-	*value = regs->regs[reg];
+	*value = regs->regs[array_index_nospec(reg, UNWIND_USER_LR_REG + 1)];
 	return 0;
 }
 
