@@ -23,7 +23,8 @@ constexpr char usage[] =
     "usage: sprig [options] PROGRAM\n"
     "  --seconds=N            run main() again and again for N seconds (once)\n"
     "  --record=FILE          write what called what, for the judge\n"
-    "  --selfcheck            unwind at a timer and step by step, and compare\n"
+    "  --selfcheck            unwind at a timer and step by step, and compare; if the time was\n"
+    "                         too short for 2,000 samples, up to eight times as long\n"
     "  --optimize-after=N     entries until a function is compiled better\n"
     "  --reoptimize-after=N   entries until it is compiled once more\n"
     "  --evict-every=N        compilations until the coldest function loses its code\n"
@@ -131,6 +132,7 @@ void print_stats(const sprig::Engine& engine, std::uint64_t runs)
 
 // Fewer would prove little.
 constexpr std::uint64_t selfcheck_samples = 2000;
+constexpr double longest_selfcheck = 8;     // times the time that was asked for
 
 bool print_selfcheck(const sprig::SelfcheckCounts& counts)
 {
@@ -141,15 +143,24 @@ bool print_selfcheck(const sprig::SelfcheckCounts& counts)
     return counts.samples >= selfcheck_samples && counts.exact == counts.samples;
 }
 
-// main() of the program until the time is over, each time with the same result.
-std::uint64_t run_for(sprig::Engine& engine, double seconds)
+// On a busy machine there is less to see in the same time: then for longer, but not for ever.
+bool go_on(std::chrono::duration<double> elapsed, const Options& options)
 {
-    auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    double limit = options.seconds;
+    if (options.selfcheck && sprig::selfcheck_so_far().samples < selfcheck_samples)
+        limit *= longest_selfcheck;
+    return elapsed.count() < limit;
+}
+
+// main() of the program until the time is over, each time with the same result.
+std::uint64_t run_for(sprig::Engine& engine, const Options& options)
+{
+    auto begin = std::chrono::steady_clock::now();
     std::int64_t first = engine.run();
     sprig::output::end_run();
     std::printf("main() = %ld\n", static_cast<long>(first));
     std::uint64_t runs = 1;
-    for (; std::chrono::steady_clock::now() < end; runs++) {
+    for (; go_on(std::chrono::steady_clock::now() - begin, options); runs++) {
         std::int64_t again = engine.run();
         if (!sprig::output::end_run() || again != first)
             throw std::runtime_error("run " + std::to_string(runs + 1) + " differs from the first: " + std::to_string(again));
@@ -165,7 +176,7 @@ int run(const Options& options)
     engine.set_root_frame(__builtin_frame_address(0));
     if (options.selfcheck)
         start_selfcheck(engine);
-    std::uint64_t runs = run_for(engine, options.seconds);
+    std::uint64_t runs = run_for(engine, options);
     bool exact = !options.selfcheck || print_selfcheck(sprig::stop_selfcheck());
     if (options.stats)
         print_stats(engine, runs);

@@ -232,6 +232,11 @@ void start_selfcheck(Engine& engine)
     set_timer(microseconds_between_ticks);
 }
 
+const SelfcheckCounts& selfcheck_so_far()
+{
+    return counts;
+}
+
 SelfcheckCounts stop_selfcheck()
 {
     ticking = false;

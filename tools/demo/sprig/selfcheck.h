@@ -22,6 +22,7 @@ struct SelfcheckCounts {
 
 // From now on, for this thread. Throws std::system_error.
 void start_selfcheck(Engine& engine);
+const SelfcheckCounts& selfcheck_so_far();
 SelfcheckCounts stop_selfcheck();
 
 }  // namespace sprig
