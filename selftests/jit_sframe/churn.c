@@ -19,7 +19,7 @@
 #define SPIN		20
 #define PERIOD		20000
 #define SLICE		20000000
-#define SECONDS		400
+#define SECONDS		800
 
 #define SAMPLES		(100000ULL * jit_share() / 100)
 #define SAMPLES_AGAIN	(10000ULL * jit_share() / 100)
@@ -335,7 +335,7 @@ static void finish(struct __test_metadata *_metadata, struct _test_data_churn *s
 		EXPECT_LT(samples / 500, self->churn->moves[i]);
 }
 
-TEST_F_TIMEOUT(churn, tables_around_running_code, 500)
+TEST_F_TIMEOUT(churn, tables_around_running_code, 900)
 {
 	__u64 end = now_ns() + SECONDS * 1000000000ULL;
 	__u64 said = now_ns();
@@ -355,7 +355,7 @@ TEST_F_TIMEOUT(churn, tables_around_running_code, 500)
  * As dynamic methods: the running thread makes its own functions again and
  * again at the same addresses, each time with other frames.
  */
-TEST_F_TIMEOUT(churn, code_made_again, 500)
+TEST_F_TIMEOUT(churn, code_made_again, 900)
 {
 	__u64 end = now_ns() + SECONDS * 1000000000ULL;
 	__u64 random = 2463534242ULL, rounds = 0;
