@@ -137,8 +137,8 @@ struct jit_sframe_area {
  * Errors: EINVAL (unknown flag, bad alignment, empty or wrapping range, flags
  * that contradict, a frame register that cannot be one), E2BIG (fields beyond
  * those known are not 0, or the struct is larger than
- * JIT_SFRAME_MAX_STRUCT_SIZE), EFAULT (argument or area not readable), EBUSY (text overlaps that of a registered area, or the
- * area is registered),
+ * JIT_SFRAME_MAX_STRUCT_SIZE), EFAULT (argument or area not readable), EBUSY
+ * (text overlaps that of a registered area, or the area is registered),
  * ENOSPC (JIT_SFRAME_MAX_AREAS), ENOMEM, EOPNOTSUPP (a 32-bit task).
  */
 struct jit_sframe_register {

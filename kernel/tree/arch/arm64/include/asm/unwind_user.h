@@ -4,7 +4,8 @@
 
 #ifdef CONFIG_UNWIND_USER
 
-#include <asm/compat.h>
+#include <linux/compat.h>
+
 #include <asm/compiler.h>
 #include <asm/ptrace.h>
 
