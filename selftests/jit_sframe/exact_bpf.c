@@ -18,7 +18,7 @@
 #define SAMPLES		(1500 * jit_share() / 100)
 #define PERIOD		50000
 #define BPF_STACK	64
-#define NR_RECORDS	8192
+#define NR_RECORDS	16384
 #define NR_STACKS	16384
 
 /* What the program stores for each sample; the first counts them, in ip. */
@@ -228,7 +228,7 @@ TEST_F_TIMEOUT(exact_bpf, recursion, 300)
 	do {
 		chain_run(&self->jit.chain);
 		taken = __atomic_load_n(&self->records[0].ip, __ATOMIC_RELAXED);
-	} while (taken < 2 * SAMPLES && now_ns() < end);
+	} while (taken < 8 * SAMPLES && now_ns() < end);
 	ioctl(self->event, PERF_EVENT_IOC_DISABLE, 0);
 
 	taken = self->records[0].ip;
