@@ -38,6 +38,7 @@ Cursor entry_body(std::span<const std::byte> bytes, std::size_t at) noexcept
 void read_augmentation(Cursor &cursor, const CfiSection &section, CfiCommon &common,
 		       Cursor letters) noexcept
 {
+	const Abi &abi = section.abi ? *section.abi : host_abi();
 	Cursor augmentation = cursor.block(cursor.uleb128());
 
 	while (letters.left() && !augmentation.failed()) {
@@ -63,6 +64,9 @@ void read_augmentation(Cursor &cursor, const CfiSection &section, CfiCommon &com
 			common.signal = true;
 			break;
 		case 'B':
+			if (abi.arch != Arch::aarch64)
+				cursor.fail(Code::unsupported,
+					    "an augmentation of another machine (at its letter)", at);
 			common.pauth_key_b = true;
 			break;
 		case 'G': /* AArch64: the stack's memory tags, which unwinding reads past */
