@@ -37,7 +37,7 @@ enum jitsframe_code {
 	JITSFRAME_NOT_FOUND = 5,        /**< Nothing live starts at, or covers, that address. */
 	JITSFRAME_AREA_FULL = 6,        /**< The reserved area has no room for another section. */
 	JITSFRAME_NO_MEMORY = 7,        /**< The system gave no memory or address space. */
-	JITSFRAME_MALFORMED = 8,        /**< Bytes that are not a valid SFrame V3 section. */
+	JITSFRAME_MALFORMED = 8,        /**< Bytes that are no valid SFrame V3, or no CFI. */
 	JITSFRAME_UNSUPPORTED = 9,      /**< Valid, but not something this build or kernel does. */
 	JITSFRAME_SYSTEM = 10           /**< A system call failed; see os_errno. */
 };
@@ -150,6 +150,57 @@ void jitsframe_rows_repeat_block(struct jitsframe_rows *rows, uint8_t bytes) JIT
 /** The first broken rule; error->at is a code offset. */
 enum jitsframe_code jitsframe_rows_error(const struct jitsframe_rows *rows,
 					 struct jitsframe_error *error) JITSFRAME_NOEXCEPT;
+
+/* --- rows from DWARF CFI -------------------------------------------------- */
+
+/** Why no row describes a piece of code, as jitsframe::CfiReason. */
+enum jitsframe_cfi_reason {
+	JITSFRAME_CFI_DESCRIBED = 0, /**< Rows describe it. */
+	JITSFRAME_CFI_CFA_UNSTATED = 1,
+	JITSFRAME_CFI_CFA_EXPRESSION = 2,
+	JITSFRAME_CFI_RA_UNSTATED = 3,
+	JITSFRAME_CFI_RA_EXPRESSION = 4,
+	JITSFRAME_CFI_FP_UNDEFINED = 5,
+	JITSFRAME_CFI_FP_EXPRESSION = 6,
+	JITSFRAME_CFI_VALUE_FROM_CFA = 7,
+	JITSFRAME_CFI_SP_IS_NOT_CFA = 8,
+	JITSFRAME_CFI_REGISTER_NUMBER = 9,
+	JITSFRAME_CFI_OFFSET_RANGE = 10,
+	JITSFRAME_CFI_SIGNED_WITH_ADDRESS = 11,
+	JITSFRAME_CFI_REPEAT_BLOCK = 12
+};
+
+/** An .eh_frame section, or as much of one as there is. */
+struct jitsframe_cfi_section {
+	const void *bytes;
+	size_t size;
+	uint64_t address;         /**< Where it will lie when the code runs. */
+	uint64_t text_base;       /**< For DW_EH_PE_textrel. */
+	uint64_t data_base;       /**< For DW_EH_PE_datarel. */
+	enum jitsframe_arch arch; /**< JITSFRAME_ARCH_HOST. */
+};
+
+/** One piece of a function: rows of its own, or a gap. */
+struct jitsframe_cfi_part {
+	uint64_t start;
+	uint32_t size;
+	enum jitsframe_cfi_reason reason;  /**< What SFrame has no words for here. */
+	const struct jitsframe_rows *rows; /**< To publish at start, before the visitor returns; NULL in a gap. */
+};
+
+/** False: enough. */
+typedef bool (*jitsframe_cfi_visit)(void *context, const struct jitsframe_cfi_part *part);
+
+/** What a reason means, for people. Static string. */
+const char *jitsframe_cfi_reason_text(enum jitsframe_cfi_reason reason) JITSFRAME_NOEXCEPT;
+/**
+ * Visit what the FDEs of the section describe, in their order; most functions are one part.
+ * Allocates. Stops at the first FDE that cannot be read: MALFORMED, UNSUPPORTED, with error->at its
+ * offset in the section; NO_MEMORY. What was visited up to there is right.
+ */
+enum jitsframe_code jitsframe_rows_from_cfi(const struct jitsframe_cfi_section *section,
+					    jitsframe_cfi_visit visit, void *context,
+					    struct jitsframe_error *error) JITSFRAME_NOEXCEPT;
 
 /* --- areas --------------------------------------------------------------- */
 
