@@ -136,6 +136,17 @@ void jitsframe_rows_entry(struct jitsframe_rows *rows, uint32_t at) JITSFRAME_NO
 void jitsframe_rows_remember(struct jitsframe_rows *rows) JITSFRAME_NOEXCEPT;
 /** ... and return to it: the code behind an epilogue in the middle. */
 void jitsframe_rows_recall(struct jitsframe_rows *rows, uint32_t at) JITSFRAME_NOEXCEPT;
+/**
+ * Begin anew with the frame as `other` has it now, and its flags: a cold part, which lies elsewhere
+ * and is published on its own, is entered in the middle of the function.
+ */
+void jitsframe_rows_continue_from(struct jitsframe_rows *rows,
+				  const struct jitsframe_rows *other) JITSFRAME_NOEXCEPT;
+/** SP = FP + fp_offset, wherever it was; the CFA must be counting from FP, and goes on so. */
+void jitsframe_rows_sp_from_fp(struct jitsframe_rows *rows, uint32_t at,
+			       int32_t fp_offset) JITSFRAME_NOEXCEPT;
+/** SP went where nobody knows yet (alloca); the CFA must be counting from FP. */
+void jitsframe_rows_lose_sp(struct jitsframe_rows *rows) JITSFRAME_NOEXCEPT;
 /** From here on nothing is above this frame. */
 void jitsframe_rows_outermost(struct jitsframe_rows *rows, uint32_t at) JITSFRAME_NOEXCEPT;
 /** A row as it is. */

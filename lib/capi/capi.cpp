@@ -224,6 +224,23 @@ void jitsframe_rows_recall(struct jitsframe_rows *rows, uint32_t at) noexcept
 	step(rows, [=](FrameRows &r) { r.recall(at); });
 }
 
+void jitsframe_rows_continue_from(struct jitsframe_rows *rows,
+				  const struct jitsframe_rows *other) noexcept
+{
+	if (other)
+		step(rows, [other](FrameRows &r) { r.continue_from(other->rows); });
+}
+
+void jitsframe_rows_sp_from_fp(struct jitsframe_rows *rows, uint32_t at, int32_t fp_offset) noexcept
+{
+	step(rows, [=](FrameRows &r) { r.sp_from_fp(at, fp_offset); });
+}
+
+void jitsframe_rows_lose_sp(struct jitsframe_rows *rows) noexcept
+{
+	step(rows, [](FrameRows &r) { r.lose_sp(); });
+}
+
 void jitsframe_rows_outermost(struct jitsframe_rows *rows, uint32_t at) noexcept
 {
 	step(rows, [=](FrameRows &r) { r.outermost(at); });
