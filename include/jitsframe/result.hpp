@@ -25,7 +25,7 @@ enum class Code : std::uint32_t {
 	not_found = 5,        /**< Nothing live starts at that address. */
 	area_full = 6,        /**< The reserved area has no room for another section. */
 	no_memory = 7,        /**< The system gave no memory or address space. */
-	malformed = 8,        /**< Bytes that are not a valid SFrame V3 section. */
+	malformed = 8,        /**< Bytes that are no valid SFrame V3, or no CFI. */
 	unsupported = 9,      /**< Valid, but not something this build or kernel does. */
 	system = 10,          /**< A system call failed; see os_errno. */
 };

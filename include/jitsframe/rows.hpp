@@ -48,6 +48,14 @@ public:
 	FrameRows &clear() noexcept;
 	/** Begin with no row at all, for row() or for a function that is outermost throughout. */
 	FrameRows &clear_rows() noexcept;
+	/**
+	 * Begin anew with the frame as `other` has it now, and with its flags: a cold part, which
+	 * lies elsewhere and is published on its own, is entered in the middle of the function.
+	 * If `other` has a remembered state, recall() knows it here, too.
+	 */
+	FrameRows &continue_from(const FrameRows &other) noexcept;
+	/** Begin anew with these rows and flags, say of CfiRows. Later steps go on from the last. */
+	FrameRows &assign(const FunctionRows &rows) noexcept;
 
 	/** SP went down by one word, and `reg` is there now. The frame pointer is noted as saved. */
 	FrameRows &push(std::uint32_t at, std::uint16_t reg) noexcept;
@@ -67,6 +75,19 @@ public:
 	FrameRows &sign_ra(std::uint32_t at, bool is_signed = true) noexcept;
 	/** FP = SP + `sp_offset` now, and the CFA counts from FP: SP may move as it likes. */
 	FrameRows &set_fp(std::uint32_t at, std::int32_t sp_offset = 0) noexcept;
+	/**
+	 * SP = FP + `fp_offset` (`lea rsp, [rbp - 16]`, `mov sp, x29`), wherever it was. The CFA goes
+	 * on counting from FP, from which it must be counting.
+	 */
+	FrameRows &sp_from_fp(std::uint32_t at, std::int32_t fp_offset) noexcept;
+	/**
+	 * SP went where nobody knows yet (alloca, realignment). The CFA must be counting from FP.
+	 * Steps that move SP change nothing then, and those that save at SP + n are errors, until
+	 * sp_from_fp(), cfa_from_sp(), entry(), or pop() of FP.
+	 */
+	FrameRows &lose_sp() noexcept;
+	/** `leave`: SP = FP, then pop of FP. The same as pop() of FP. x86-64. */
+	FrameRows &leave(std::uint32_t at) noexcept { return pop(at, abi_->fp_reg); }
 	/** The CFA counts from SP again; SP = CFA - `cfa_distance`. */
 	FrameRows &cfa_from_sp(std::uint32_t at, std::int32_t cfa_distance) noexcept;
 	/** The frame is as at the function's entry: behind `leave`, at the ret. */
@@ -102,6 +123,7 @@ private:
 	};
 
 	[[nodiscard]] State entry_state() const noexcept;
+	[[nodiscard]] bool counts_from_fp() const noexcept;
 	[[nodiscard]] const Row *data() const noexcept;
 	[[nodiscard]] Row *data() noexcept;
 	bool need_depth(std::uint32_t at) noexcept;
@@ -121,6 +143,39 @@ private:
 	std::unique_ptr<Row[]> heap_;
 	std::array<Row, inline_rows> inline_{};
 	Error error_{};
+};
+
+/** Some rows of a function, as a function of their own. */
+struct RowPiece {
+	std::uint32_t offset; /**< Where it begins, in bytes from the function's start. */
+	std::uint32_t size;   /**< Bytes of code. */
+	FunctionRows rows;    /**< Valid until the next step of the splitter. */
+};
+
+/**
+ * Split a function of many rows into pieces of at most `max_rows`, each of which may be published
+ * or encoded alone. (Area::publish() does so itself; this is for those who have their own tables.)
+ * Does not allocate.
+ *
+ *     RowPiece piece;
+ *     for (RowSplitter splitter(rows, size); splitter.next(piece);)
+ *         table.add(start + piece.offset, piece.size, piece.rows);
+ */
+class RowSplitter {
+public:
+	/** `rows` must have passed check_rows(), and outlive this. `max_rows`: 1 to max_live_rows. */
+	RowSplitter(const FunctionRows &rows, std::uint32_t size,
+		    std::size_t max_rows = max_live_rows) noexcept;
+	/** The next piece; false if there is none left. A function without rows is one piece. */
+	bool next(RowPiece &piece) noexcept;
+
+private:
+	FunctionRows function_;
+	std::uint32_t size_;
+	std::size_t max_rows_;
+	std::size_t next_ = 0;
+	bool is_done_ = false;
+	std::array<Row, max_live_rows> piece_{};
 };
 
 namespace x86_64 {

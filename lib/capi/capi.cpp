@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The C API: translation only; every rule and error is the C++ layer's. */
-#include <jitsframe/jitsframe.h>
-
-#include <jitsframe/area.hpp>
+#include "handles.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,14 +9,8 @@
 #include <new>
 
 using namespace jitsframe;
-
-struct jitsframe_rows {
-	FrameRows rows;
-};
-
-struct jitsframe_area {
-	Area area;
-};
+using capi::null_handle;
+using capi::tell;
 
 namespace {
 
@@ -28,20 +20,6 @@ static_assert(static_cast<int>(Code::not_found) == JITSFRAME_NOT_FOUND);
 static_assert(static_cast<int>(Registration::registered) == JITSFRAME_REGISTERED);
 static_assert(static_cast<int>(Registration::refused) == JITSFRAME_REFUSED);
 static_assert(static_cast<int>(Rule::Base::reg) == JITSFRAME_BASE_REG);
-
-jitsframe_code tell(const Error &error, struct jitsframe_error *out) noexcept
-{
-	const auto code = static_cast<jitsframe_code>(error.code);
-
-	if (out)
-		*out = {code, error.os_errno, error.what, error.why, error.at};
-	return code;
-}
-
-jitsframe_code null_handle(struct jitsframe_error *out) noexcept
-{
-	return tell({Code::invalid_argument, 0, "C API", "a null handle", 0}, out);
-}
 
 const Abi *abi_from(jitsframe_arch arch) noexcept
 {
@@ -244,6 +222,23 @@ void jitsframe_rows_remember(struct jitsframe_rows *rows) noexcept
 void jitsframe_rows_recall(struct jitsframe_rows *rows, uint32_t at) noexcept
 {
 	step(rows, [=](FrameRows &r) { r.recall(at); });
+}
+
+void jitsframe_rows_continue_from(struct jitsframe_rows *rows,
+				  const struct jitsframe_rows *other) noexcept
+{
+	if (other)
+		step(rows, [other](FrameRows &r) { r.continue_from(other->rows); });
+}
+
+void jitsframe_rows_sp_from_fp(struct jitsframe_rows *rows, uint32_t at, int32_t fp_offset) noexcept
+{
+	step(rows, [=](FrameRows &r) { r.sp_from_fp(at, fp_offset); });
+}
+
+void jitsframe_rows_lose_sp(struct jitsframe_rows *rows) noexcept
+{
+	step(rows, [](FrameRows &r) { r.lose_sp(); });
 }
 
 void jitsframe_rows_outermost(struct jitsframe_rows *rows, uint32_t at) noexcept

@@ -52,6 +52,13 @@ FrameRows &FrameRows::operator=(FrameRows &&other) noexcept
 	return *this;
 }
 
+bool FrameRows::counts_from_fp() const noexcept
+{
+	const Rule &cfa = state_.row.cfa;
+
+	return cfa.base == Rule::Base::reg && cfa.reg == abi_->fp_reg && !cfa.deref;
+}
+
 FrameRows::State FrameRows::entry_state() const noexcept
 {
 	State state;
@@ -143,6 +150,36 @@ FrameRows &FrameRows::clear_rows() noexcept
 	return *this;
 }
 
+FrameRows &FrameRows::continue_from(const FrameRows &other) noexcept
+{
+	const State state = other.state_, remembered = other.remembered_;
+	const bool has_remembered = other.has_remembered_, signal = other.signal_;
+	const bool pauth_key_b = other.pauth_key_b_;
+	const Error error = other.error_;
+
+	/* `other` may be this object. */
+	abi_ = other.abi_;
+	clear_rows();
+	state_ = state;
+	remembered_ = remembered;
+	has_remembered_ = has_remembered;
+	signal_ = signal;
+	pauth_key_b_ = pauth_key_b;
+	error_ = error;
+	return commit(0);
+}
+
+FrameRows &FrameRows::assign(const FunctionRows &rows) noexcept
+{
+	clear_rows();
+	for (const Row &one : rows.rows)
+		row(one);
+	signal_ = rows.signal;
+	pauth_key_b_ = rows.pauth_key_b;
+	repeat_block_ = rows.repeat_block;
+	return *this;
+}
+
 FrameRows &FrameRows::push(std::uint32_t at, std::uint16_t reg) noexcept
 {
 	move_sp(at, -word);
@@ -158,7 +195,7 @@ FrameRows &FrameRows::pop(std::uint32_t at, std::uint16_t reg) noexcept
 	if (reg != abi_->fp_reg)
 		return move_sp(at, word);
 	/* Only the saved slot can hold the caller's FP, so SP was there, wherever it moved. */
-	if (row.cfa.reg == abi_->fp_reg && row.fp.base == Rule::Base::cfa)
+	if (counts_from_fp() && row.fp.base == Rule::Base::cfa)
 		cfa_from_sp(at, -row.fp.offset - word);
 	else
 		move_sp(at, word);
@@ -167,6 +204,9 @@ FrameRows &FrameRows::pop(std::uint32_t at, std::uint16_t reg) noexcept
 
 FrameRows &FrameRows::move_sp(std::uint32_t at, std::int32_t bytes) noexcept
 {
+	/* Lost already: what counts from FP does not care. */
+	if (!state_.depth_known && counts_from_fp())
+		return commit(at);
 	if (!need_depth(at))
 		return *this;
 	state_.depth -= bytes;
@@ -185,7 +225,7 @@ FrameRows &FrameRows::save_fp(std::uint32_t at, std::int32_t sp_offset) noexcept
 
 FrameRows &FrameRows::restore_fp(std::uint32_t at) noexcept
 {
-	if (state_.row.cfa.reg == abi_->fp_reg) {
+	if (counts_from_fp()) {
 		fail(Code::invalid_rows, "FP given back while the CFA counts from it", at);
 		return *this;
 	}
@@ -219,6 +259,26 @@ FrameRows &FrameRows::set_fp(std::uint32_t at, std::int32_t sp_offset) noexcept
 		return *this;
 	state_.row.cfa = Rule::in_reg(abi_->fp_reg, state_.depth - sp_offset);
 	return commit(at);
+}
+
+FrameRows &FrameRows::sp_from_fp(std::uint32_t at, std::int32_t fp_offset) noexcept
+{
+	if (!counts_from_fp()) {
+		fail(Code::invalid_rows, "SP from an FP that the CFA does not count from", at);
+		return *this;
+	}
+	state_.depth = state_.row.cfa.offset - fp_offset;
+	state_.depth_known = true;
+	return commit(at);
+}
+
+FrameRows &FrameRows::lose_sp() noexcept
+{
+	if (!counts_from_fp())
+		fail(Code::invalid_rows, "SP lost while the CFA does not count from FP",
+		     count_ ? data()[count_ - 1].offset : 0);
+	state_.depth_known = false;
+	return *this;
 }
 
 FrameRows &FrameRows::cfa_from_sp(std::uint32_t at, std::int32_t cfa_distance) noexcept

@@ -65,7 +65,8 @@ bool fits_default(const Abi &abi, const Row &row) noexcept
 	/* RA is tracked: either both are saved or neither (3.1.2). */
 	if (own_ra)
 		return own_fp;
-	return is_slot(row.ra) && is_slot(row.fp);
+	/* Readers take an offset of 0 to mean that the RA is not saved. */
+	return is_slot(row.ra) && row.ra.offset && is_slot(row.fp);
 }
 
 void add_rule(Words &words, const Rule &rule) noexcept

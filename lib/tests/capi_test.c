@@ -262,6 +262,34 @@ static void test_every_row(void)
 	jitsframe_area_free(area);
 }
 
+/* A cold part elsewhere, and a frame in which SP is lost and found. */
+static void test_cold_part(void)
+{
+	struct jitsframe_area *area = new_area(JITSFRAME_ARCH_X86_64);
+	struct jitsframe_rows *hot = jitsframe_rows_new(JITSFRAME_ARCH_X86_64);
+	struct jitsframe_rows *cold = jitsframe_rows_new(JITSFRAME_ARCH_X86_64);
+
+	jitsframe_rows_push(hot, 1, rbp);
+	jitsframe_rows_set_fp(hot, 4, 0);
+	jitsframe_rows_lose_sp(hot);
+	jitsframe_rows_continue_from(cold, hot);
+	jitsframe_rows_continue_from(cold, NULL);
+	jitsframe_rows_move_sp(cold, 3, -64);
+	jitsframe_rows_sp_from_fp(cold, 7, -8);
+	jitsframe_rows_move_sp(cold, 9, 8);
+	jitsframe_rows_pop(cold, 10, rbp);
+	CHECK(jitsframe_publish(area, text + 512, 32, cold, NULL) == JITSFRAME_OK);
+	CHECK(find(area, text + 512).row.cfa.reg == rbp);
+	CHECK(find(area, text + 512 + 9).row.fp.offset == -16);
+	CHECK(find(area, text + 512 + 10).row.cfa.reg == rsp);
+	CHECK(find(area, text + 512 + 10).row.cfa.offset == 8);
+	jitsframe_rows_save_fp(hot, 20, 0);
+	CHECK(jitsframe_rows_error(hot, NULL) == JITSFRAME_INVALID_ROWS);
+	jitsframe_rows_free(cold);
+	jitsframe_rows_free(hot);
+	jitsframe_area_free(area);
+}
+
 static void test_null_handles(void)
 {
 	struct jitsframe_area *area = new_area(JITSFRAME_ARCH_HOST);
@@ -302,6 +330,7 @@ int main(void)
 	test_status();
 	test_moves();
 	test_every_row();
+	test_cold_part();
 	test_null_handles();
 	puts("C API: ok");
 	return 0;

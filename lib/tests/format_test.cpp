@@ -105,6 +105,17 @@ TEST(Format, SignedReturnAddressAsGasWritesIt)
 		  bytes_of({2, 0, 0x20, 0, 0, 0, 0x83, 0, 4, 0x87, 0x20, 0xe8, 0xe0}));
 }
 
+/* In a default row that offset says "not saved"; in a flexible one it is a slot like another. */
+TEST(Format, ReturnAddressAtTheCfaItself)
+{
+	const Row rows[] = {{.cfa = Rule::in_reg(aarch64::sp, 16),
+			     .ra = Rule::at_cfa(0),
+			     .fp = Rule::at_cfa(-16)}};
+
+	EXPECT_EQ(encoded(aarch64::abi, {rows}),
+		  bytes_of({1, 0, 0, 1, 0, 0, 0x0c, 0xf9, 16, 2, 0, 2, 0xf0}));
+}
+
 TEST(Format, OutermostByRowAndByNoRows)
 {
 	const Row rows[] = {{.outermost = true}};
