@@ -4,9 +4,11 @@
  */
 #include <kunit/test.h>
 #include <linux/err.h>
-#include <linux/prandom.h>
-#include <linux/slab.h>
+#include <linux/kthread.h>
 #include <linux/mman.h>
+#include <linux/prandom.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/unwind_user.h>
 
@@ -282,6 +284,18 @@ static struct jit_sframe_register make_long_area(struct kunit *test)
 	};
 }
 
+/*
+ * KUnit leaves the mm to the end of the thread, which drops one reference of the
+ * two that were taken.
+ */
+static void drop_user_memory(void)
+{
+	struct mm_struct *mm = current->mm;
+
+	kthread_unuse_mm(mm);
+	mmput(mm);
+}
+
 /* What one frame's function costs is not there for the next one's. */
 static void test_a_walk_reads_so_many_rows(struct kunit *test)
 {
@@ -307,6 +321,7 @@ static void test_a_walk_reads_so_many_rows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, budget.rows, 1);
 	KUNIT_EXPECT_EQ(test, jit_sframe_lookup(&area, TEXT + NR_ROWS, &budget,
 						&row), -E2BIG);
+	drop_user_memory();
 }
 
 static void test_a_function_has_so_many_rows(struct kunit *test)
@@ -322,6 +337,7 @@ static void test_a_function_has_so_many_rows(struct kunit *test)
 			-E2BIG);
 	budget.max_static_rows++;
 	KUNIT_EXPECT_EQ(test, jit_sframe_lookup(&area, TEXT, &budget, &row), 0);
+	drop_user_memory();
 }
 
 static struct kunit_case jit_sframe_cases[] = {
