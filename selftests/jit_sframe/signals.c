@@ -18,8 +18,8 @@
 
 /* Long enough for most samples to be taken there, not on the way. */
 #define SPIN		20000
-#define SAMPLES		1000
-#define SECONDS		60
+#define SAMPLES		(1000ULL * jit_share() / 100)
+#define SECONDS		120
 #define HANDLER		4
 #define SIGNAL_STACK	65536
 
@@ -199,7 +199,7 @@ static void interrupt_everywhere(struct __test_metadata *_metadata,
 	EXPECT_LE(SAMPLES, taken);
 }
 
-TEST_F_TIMEOUT(signals, leaf, 300)
+TEST_F_TIMEOUT(signals, leaf, 600)
 {
 	static const enum shape shapes[] = { SHAPE_LEAF };
 
@@ -207,7 +207,7 @@ TEST_F_TIMEOUT(signals, leaf, 300)
 	interrupt_everywhere(_metadata, self, variant->deferred, shapes, 1);
 }
 
-TEST_F_TIMEOUT(signals, prologue_to_epilogue, 300)
+TEST_F_TIMEOUT(signals, prologue_to_epilogue, 600)
 {
 	static const enum shape shapes[] = { SHAPE_SP, SHAPE_FP };
 
@@ -216,7 +216,7 @@ TEST_F_TIMEOUT(signals, prologue_to_epilogue, 300)
 }
 
 /* Rows that name registers which only the signal frame still has. */
-TEST_F_TIMEOUT(signals, realigned_stack, 300)
+TEST_F_TIMEOUT(signals, realigned_stack, 600)
 {
 	static const enum shape shapes[] = { SHAPE_REALIGNED };
 
@@ -225,7 +225,7 @@ TEST_F_TIMEOUT(signals, realigned_stack, 300)
 }
 
 /* The link register of the interrupted frame is signed, too. */
-TEST_F_TIMEOUT(signals, signed_return_address, 300)
+TEST_F_TIMEOUT(signals, signed_return_address, 600)
 {
 	static const enum shape shapes[] = { SHAPE_SIGNED_A, SHAPE_SIGNED_B };
 
