@@ -172,7 +172,8 @@ bool step(Registers &registers, bool is_topmost)
 	const auto fp = applied(row->fp, registers, *cfa, registers.fp);
 	if (!ra || !fp || *ra == 0)
 		return false;
-	registers = {*ra, *cfa, *fp, *ra};
+	const std::uint64_t pc = without_signature(*ra);
+	registers = {pc, *cfa, *fp, pc};
 	return true;
 }
 

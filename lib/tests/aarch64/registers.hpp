@@ -20,6 +20,15 @@ inline Registers registers_of(const ucontext_t &context)
 	return {saved.pc, saved.sp, saved.regs[29], saved.regs[30]};
 }
 
+/* A return address without its signature. XPACLRI is a hint: it does nothing where nothing signs. */
+inline std::uint64_t without_signature(std::uint64_t address)
+{
+	register std::uint64_t x30 asm("x30") = address;
+
+	asm("hint #7" : "+r"(x30));
+	return x30;
+}
+
 } // namespace jitsframe
 
 #endif

@@ -21,6 +21,11 @@ inline Registers registers_of(const ucontext_t &context)
 	return {value(REG_RIP), value(REG_RSP), value(REG_RBP), 0};
 }
 
+inline std::uint64_t without_signature(std::uint64_t address)
+{
+	return address;
+}
+
 } // namespace jitsframe
 
 #endif
