@@ -65,16 +65,17 @@ static u64 live_word_address(const struct jit_sframe_register *area)
 }
 
 /* What would end each walk is better refused. */
-static bool static_header_ok(const struct jit_sframe_register *area,
-			     const struct sframe_header *header)
+static int check_static_area(const struct jit_sframe_register *area)
 {
-	return header->sfp_magic == SFRAME_MAGIC &&
-	       header->sfp_version == SFRAME_VERSION_3 &&
-	       header->sfh_abi_arch == UNWIND_USER_SFRAME_ABI &&
-	       !(header->sfp_flags & ~SFRAME_F_ALL) &&
-	       (header->sfp_flags & SFRAME_F_FDE_SORTED) &&
-	       !((area->flags & JIT_SFRAME_TEXT_RELATIVE) &&
-		 (header->sfp_flags & SFRAME_F_FDE_FUNC_START_PCREL));
+	const struct sframe_section section = {
+		.abi_arch = UNWIND_USER_SFRAME_ABI,
+		.text_relative = !!(area->flags & JIT_SFRAME_TEXT_RELATIVE),
+	};
+	struct sframe_header header;
+
+	if (copy_from_user(&header, u64_to_user_ptr(area->area), sizeof(header)))
+		return -EFAULT;
+	return sframe_check_header(&section, &header);
 }
 
 /**
@@ -89,17 +90,11 @@ static bool static_header_ok(const struct jit_sframe_register *area,
  */
 int jit_sframe_check_area(const struct jit_sframe_register *area)
 {
-	const void __user *user = u64_to_user_ptr(area->area);
-	struct sframe_header section;
 	struct jit_sframe_area head;
 
-	if (area->flags & JIT_SFRAME_STATIC) {
-		if (copy_from_user(&section, user, sizeof(section)))
-			return -EFAULT;
-		return static_header_ok(area, &section) ? 0 : -EINVAL;
-	}
-
-	if (copy_from_user(&head, user, sizeof(head)))
+	if (area->flags & JIT_SFRAME_STATIC)
+		return check_static_area(area);
+	if (copy_from_user(&head, u64_to_user_ptr(area->area), sizeof(head)))
 		return -EFAULT;
 	return head.magic == JIT_SFRAME_MAGIC &&
 	       head.version == JIT_SFRAME_VERSION &&

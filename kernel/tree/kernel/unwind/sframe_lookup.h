@@ -91,6 +91,24 @@ struct sframe_fde {
 	__u64 rows_end;
 };
 
+/* Whether a header is one that the section can have. Its offsets are not looked at. */
+static inline int sframe_check_header(const struct sframe_section *sec,
+				      const struct sframe_header *header)
+{
+	if (header->sfp_magic != SFRAME_MAGIC ||
+	    header->sfp_version != SFRAME_VERSION_3 ||
+	    header->sfh_abi_arch != sec->abi_arch)
+		return -EINVAL;
+	/* An index that is not sorted has no search with a bound. */
+	if ((header->sfp_flags & ~SFRAME_F_ALL) ||
+	    !(header->sfp_flags & SFRAME_F_FDE_SORTED))
+		return -EINVAL;
+	if (sec->text_relative &&
+	    (header->sfp_flags & SFRAME_F_FDE_FUNC_START_PCREL))
+		return -EINVAL;
+	return 0;
+}
+
 static inline int sframe_section_open(struct sframe_section *sec)
 {
 	struct sframe_header header;
@@ -100,16 +118,7 @@ static inline int sframe_section_open(struct sframe_section *sec)
 		return -EINVAL;
 	if (SFRAME_READ(sec, &header, 0, sizeof(header)))
 		return -EFAULT;
-	if (header.sfp_magic != SFRAME_MAGIC ||
-	    header.sfp_version != SFRAME_VERSION_3 ||
-	    header.sfh_abi_arch != sec->abi_arch)
-		return -EINVAL;
-	/* An index that is not sorted has no search with a bound. */
-	if ((header.sfp_flags & ~SFRAME_F_ALL) ||
-	    !(header.sfp_flags & SFRAME_F_FDE_SORTED))
-		return -EINVAL;
-	if (sec->text_relative &&
-	    (header.sfp_flags & SFRAME_F_FDE_FUNC_START_PCREL))
+	if (sframe_check_header(sec, &header))
 		return -EINVAL;
 
 	/* The counter that a writer releases is read again, on its own. */
