@@ -94,3 +94,25 @@ void asm_flexible(struct assembler *a, const __s32 *words, __u8 nr)
 	memcpy(a->row.words, words, nr * sizeof(*words));
 	a->row.nr_words = nr;
 }
+
+void code_emit(struct function *fn, void *at, enum shape shape,
+	       const void *callee, __u32 spin)
+{
+	struct assembler a;
+
+	asm_begin(&a, fn, at, spin);
+	arch_emit_shape(&a, shape, callee);
+	asm_end(&a);
+}
+
+bool code_emit_trapping(struct function *fn, void *at, enum shape shape,
+			unsigned int nth, __u32 spin)
+{
+	struct assembler a;
+
+	asm_begin(&a, fn, at, spin);
+	a.trap_at = nth;
+	arch_emit_shape(&a, shape, NULL);
+	asm_end(&a);
+	return nth < a.nr;
+}

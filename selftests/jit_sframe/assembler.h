@@ -65,7 +65,9 @@ do {								\
 	asm_flexible(a, words_, sizeof(words_) / sizeof(__s32));	\
 } while (0)
 
-/* By architecture: instructions that change neither flags nor stack. */
+/* By architecture: all of a function with such a frame. */
+void arch_emit_shape(struct assembler *a, enum shape frame, const void *callee);
+/* Instructions that change neither flags nor stack. */
 void arch_spin(struct assembler *a);
 /* SIGILL */
 void arch_trap(struct assembler *a);

@@ -311,8 +311,7 @@ static void emit_leaf(struct assembler *a)
 	INSN(a, 0xc3);
 }
 
-static void emit_shape(struct assembler *a, enum shape frame,
-		       const void *callee)
+void arch_emit_shape(struct assembler *a, enum shape frame, const void *callee)
 {
 	switch (frame) {
 	case SHAPE_SP:
@@ -337,28 +336,6 @@ static void emit_shape(struct assembler *a, enum shape frame,
 		emit_leaf(a);
 		break;
 	}
-}
-
-void code_emit(struct function *fn, void *at, enum shape shape,
-	       const void *callee, __u32 spin)
-{
-	struct assembler a;
-
-	asm_begin(&a, fn, at, spin);
-	emit_shape(&a, shape, callee);
-	asm_end(&a);
-}
-
-bool code_emit_trapping(struct function *fn, void *at, enum shape shape,
-			unsigned int nth, __u32 spin)
-{
-	struct assembler a;
-
-	asm_begin(&a, fn, at, spin);
-	a.trap_at = nth;
-	emit_shape(&a, shape, NULL);
-	asm_end(&a);
-	return nth < a.nr;
 }
 
 /*
