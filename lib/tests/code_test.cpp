@@ -3,8 +3,8 @@
 #include <jitsframe/code.hpp>
 
 #include "code/free_list.hpp"
-#include "membarrier_counter.hpp"
 #include "returns.hpp"
+#include "seccomp.hpp"
 
 #include <gtest/gtest.h>
 
@@ -284,13 +284,7 @@ TEST(Code, NoMemfdIsAnError)
 	bool installed = false;
 
 	std::thread([&] {
-		sock_filter filter[] = {
-			BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_memfd_create, 0, 1),
-			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-		};
-		installed = membarrier_counter::install(filter, std::size(filter), 0) == 0;
+		installed = seccomp::refuse(__NR_memfd_create, EPERM);
 		if (!installed)
 			return;
 		const auto memory = CodeMemory::create(small());

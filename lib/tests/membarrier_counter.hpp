@@ -8,6 +8,8 @@
 #ifndef JITSFRAME_LIB_TESTS_MEMBARRIER_COUNTER_HPP
 #define JITSFRAME_LIB_TESTS_MEMBARRIER_COUNTER_HPP
 
+#include "seccomp.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -15,28 +17,14 @@
 #include <functional>
 #include <thread>
 
-#include <linux/filter.h>
 #include <linux/membarrier.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace membarrier_counter {
 
 using Count = std::atomic<std::uint64_t>;
-
-/* On this thread, for good. -1: seccomp filters cannot be installed here. */
-inline int install(sock_filter *filter, unsigned short length, unsigned flags)
-{
-	const sock_fprog program = {length, filter};
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return -1;
-	return static_cast<int>(syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program));
-}
 
 /* The listener's descriptor, or -1. */
 inline int notify_of_barriers()
@@ -49,19 +37,7 @@ inline int notify_of_barriers()
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	return install(filter, std::size(filter), SECCOMP_FILTER_FLAG_NEW_LISTENER);
-}
-
-/* membarrier() fails with `error` on this thread from here on. False: no seccomp. */
-inline bool forbid_membarrier(int error)
-{
-	sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_membarrier, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	return install(filter, std::size(filter), 0) == 0;
+	return seccomp::install(filter, std::size(filter), SECCOMP_FILTER_FLAG_NEW_LISTENER);
 }
 
 /* Until those who have the filter are gone. */

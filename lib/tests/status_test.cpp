@@ -5,6 +5,8 @@
  */
 #include <jitsframe/area.hpp>
 
+#include "seccomp.hpp"
+
 #include <linux/jit_sframe.h>
 
 #include <gtest/gtest.h>
@@ -14,10 +16,7 @@
 #include <functional>
 
 #include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,14 +35,6 @@ AreaOptions options()
 	return o;
 }
 
-bool install(sock_filter *filter, unsigned short length)
-{
-	const sock_fprog program = {length, filter};
-
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 /* prctl(PR_JIT_SFRAME) fails with `error` from here on. */
 bool forbid_prctl(int error)
 {
@@ -55,7 +46,7 @@ bool forbid_prctl(int error)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	return install(filter, std::size(filter));
+	return seccomp::install(filter, std::size(filter)) == 0;
 }
 
 /* Any system call but exit_group kills. */
@@ -67,7 +58,7 @@ bool forbid_everything()
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 	};
-	return install(filter, std::size(filter));
+	return seccomp::install(filter, std::size(filter)) == 0;
 }
 
 constexpr int no_seccomp = 77;

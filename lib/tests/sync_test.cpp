@@ -288,7 +288,7 @@ TEST_P(Forbidden, IsSaidAndOwed)
 	bool installed = false;
 
 	std::thread([&, error = error, means = means] {
-		installed = membarrier_counter::forbid_membarrier(error);
+		installed = seccomp::refuse(__NR_membarrier, error);
 		if (!installed)
 			return;
 		auto w = window();
@@ -324,7 +324,7 @@ TEST(Sync, ForbiddenLater)
 
 		(void)w->write(0, 64);
 		EXPECT_EQ(w->write(0, 64), Sync::done);
-		installed = membarrier_counter::forbid_membarrier(EPERM);
+		installed = seccomp::refuse(__NR_membarrier, EPERM);
 		if (!installed)
 			return;
 		EXPECT_EQ(w->write(0, 64), Sync::owed);
