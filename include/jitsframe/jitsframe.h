@@ -556,6 +556,79 @@ jitsframe_function_new(struct jitsframe_write_scope *scope, const struct jitsfra
 void jitsframe_function_free(struct jitsframe_function *function) JITSFRAME_NOEXCEPT;
 uint64_t jitsframe_function_start(const struct jitsframe_function *function) JITSFRAME_NOEXCEPT;
 
+/* --- function tables: for runtimes that have this seam ------------------------- */
+
+/** Frames that entries of function tables refer to by number; threads as jitsframe::FrameShapes. */
+struct jitsframe_shapes;
+
+#define JITSFRAME_NO_SHAPE UINT32_C(0)
+/** For body_at: all rows count from the beginning. */
+#define JITSFRAME_NO_BODY UINT32_MAX
+
+/** NULL on error: NO_MEMORY. */
+struct jitsframe_shapes *jitsframe_shapes_new(enum jitsframe_arch arch,
+					      struct jitsframe_error *error) JITSFRAME_NOEXCEPT;
+/** No table may refer to it. */
+void jitsframe_shapes_free(struct jitsframe_shapes *shapes) JITSFRAME_NOEXCEPT;
+/**
+ * The number of the shape of a function of size bytes with these rows: the same number for all that
+ * differ in the length of the body only. body_at is a code offset in it, behind the last step of the
+ * prologue and before the first of the epilogue; rows behind it count from the function's end.
+ * INVALID_ROWS, INVALID_ARGUMENT, NO_MEMORY.
+ */
+enum jitsframe_code jitsframe_shapes_add(struct jitsframe_shapes *shapes,
+					 const struct jitsframe_rows *rows, uint32_t size,
+					 uint32_t body_at, uint32_t *shape,
+					 struct jitsframe_error *error) JITSFRAME_NOEXCEPT;
+/** Undo one add; what tables have made known stays known. NOT_FOUND. */
+enum jitsframe_code jitsframe_shapes_remove(struct jitsframe_shapes *shapes, uint32_t shape,
+					    struct jitsframe_error *error) JITSFRAME_NOEXCEPT;
+/** How many different shapes there are. */
+uint32_t jitsframe_shapes_count(const struct jitsframe_shapes *shapes) JITSFRAME_NOEXCEPT;
+
+/** One function: as RUNTIME_FUNCTION of x64 Windows, with a shape for the unwinding information. */
+struct jitsframe_function_entry {
+	uint32_t begin; /**< Bytes from the range's base. */
+	uint32_t end;
+	uint32_t shape;
+};
+
+/** Threads as jitsframe::FunctionTable: one grows, anyone looks up. */
+struct jitsframe_function_table;
+
+/**
+ * Make a table of the caller's array, which must outlive it, as RtlAddGrowableFunctionTable() does.
+ * entry_count entries are known when this returns; ascending ones are cheapest, but any order will
+ * do. area may be NULL: the table has one of its own then, whose text is [range_base, range_end).
+ * *table is NULL on error: INVALID_ARGUMENT, NO_MEMORY, SYSTEM, and as jitsframe_grow_function_table().
+ */
+enum jitsframe_code jitsframe_add_growable_function_table(
+	struct jitsframe_function_table **table, const struct jitsframe_function_entry *entries,
+	uint32_t entry_count, uint32_t maximum_entry_count, uint64_t range_base, uint64_t range_end,
+	const struct jitsframe_shapes *shapes, struct jitsframe_area *area,
+	struct jitsframe_error *error) JITSFRAME_NOEXCEPT;
+/**
+ * The first new_entry_count entries are known, all or none of the new ones; as RtlGrowFunctionTable(),
+ * but it says what is wrong. No system call. INVALID_ARGUMENT, OUTSIDE_TEXT (error->at: the entry's
+ * index), NO_MEMORY, and as jitsframe_publish(): OVERLAP, AREA_FULL.
+ */
+enum jitsframe_code jitsframe_grow_function_table(struct jitsframe_function_table *table,
+						  uint32_t new_entry_count,
+						  struct jitsframe_error *error) JITSFRAME_NOEXCEPT;
+/** Nothing of it is known any more, as RtlDeleteGrowableFunctionTable(). */
+void jitsframe_delete_growable_function_table(struct jitsframe_function_table *table)
+	JITSFRAME_NOEXCEPT;
+/** The function of one entry is gone; Windows has no such call. NOT_FOUND. */
+enum jitsframe_code jitsframe_retire_function(struct jitsframe_function_table *table, uint32_t index,
+					      struct jitsframe_error *error) JITSFRAME_NOEXCEPT;
+/** As jitsframe_lookup(), of the area that is used. */
+enum jitsframe_code jitsframe_function_table_lookup(const struct jitsframe_function_table *table,
+						    uint64_t pc, struct jitsframe_found *found,
+						    struct jitsframe_error *error) JITSFRAME_NOEXCEPT;
+/** How the area that is used stands with the kernel. */
+struct jitsframe_status
+jitsframe_function_table_status(const struct jitsframe_function_table *table) JITSFRAME_NOEXCEPT;
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,7 @@
 #include <new>
 
 using namespace jitsframe;
+using capi::abi_from;
 using capi::null_handle;
 using capi::tell;
 
@@ -21,26 +22,9 @@ static_assert(static_cast<int>(Registration::registered) == JITSFRAME_REGISTERED
 static_assert(static_cast<int>(Registration::refused) == JITSFRAME_REFUSED);
 static_assert(static_cast<int>(Rule::Base::reg) == JITSFRAME_BASE_REG);
 
-const Abi *abi_from(jitsframe_arch arch) noexcept
-{
-	switch (arch) {
-	case JITSFRAME_ARCH_X86_64:
-		return &x86_64::abi;
-	case JITSFRAME_ARCH_AARCH64:
-		return &aarch64::abi;
-	default:
-		return &host_abi();
-	}
-}
-
 Rule rule_from(const struct jitsframe_rule &rule) noexcept
 {
 	return {static_cast<Rule::Base>(rule.base), rule.deref, rule.reg, rule.offset};
-}
-
-struct jitsframe_rule rule_to(const Rule &rule) noexcept
-{
-	return {static_cast<jitsframe_base>(rule.base), rule.deref, rule.reg, rule.offset};
 }
 
 /* sizeof(struct jitsframe_options) in 0.1: no program has a smaller one. */
@@ -320,9 +304,7 @@ struct jitsframe_status jitsframe_area_status(const struct jitsframe_area *area)
 	if (!area)
 		return {JITSFRAME_NOT_ASKED, 0, "a null handle"};
 
-	const Status status = area->area.status();
-	return {static_cast<jitsframe_registration>(status.registration), status.os_errno,
-		status.why};
+	return capi::status_to(area->area.status());
 }
 
 jitsframe_code jitsframe_publish(struct jitsframe_area *area, uint64_t start, uint32_t size,
@@ -385,10 +367,7 @@ jitsframe_code jitsframe_lookup(const struct jitsframe_area *area, uint64_t pc,
 	if (!native)
 		return tell(native.error(), error);
 
-	const Row &row = native->row;
-	*found = {native->start, native->size, native->signal, native->pauth_key_b,
-		  {row.offset, row.outermost, row.ra_signed, rule_to(row.cfa), rule_to(row.ra),
-		   rule_to(row.fp)}};
+	*found = capi::found_to(*native);
 	return tell({}, error);
 }
 
