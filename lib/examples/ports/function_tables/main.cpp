@@ -272,6 +272,8 @@ int main()
 	compile_middle(heap, slots, native);
 	expect_methods_known();
 	proof::expect(jitsframe_shapes_count(shapes.get()) == 2, "Outer and Inner share a shape");
+	for (const proof::Function &method : methods())
+		proof::expect_fp_used(look_up, method);
 	proof::expect(proof::enter(slots["Outer"], 2) == 5 + 100 + 2 * (2 + 3) + 1, "it computes");
 
 	/* A method is collected; the gap that it leaves is taken by another of the same frame. */

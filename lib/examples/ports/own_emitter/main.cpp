@@ -162,6 +162,8 @@ int main()
 	compile_middle(jit, native);
 	for (const proof::Function &function : jit.functions())
 		proof::expect_known(look_up, function);
+	for (const proof::Function &function : jit.functions())
+		proof::expect_fp_used(look_up, function);
 	proof::expect(proof::enter(*jit.slot("outer"), 2) == 5 + 100 + 2 * (2 + 3) + 1, "it computes");
 
 	const std::vector<proof::Function> before = jit.functions();

@@ -153,6 +153,21 @@ void expect_known(const Lookup &lookup, const Function &function)
 	expect_entry_frame(lookup, function, end - return_bytes);
 }
 
+void expect_fp_used(const Lookup &lookup, const Function &function)
+{
+	const std::uint16_t fp = host_abi().fp_reg;
+	bool is_saved = false, is_base = false;
+
+	for (std::uint64_t pc = function.start; pc < function.start + function.size; pc++) {
+		const auto found = lookup(pc);
+
+		is_saved = is_saved || (found && found->row.fp.base != Rule::Base::none);
+		is_base = is_base || !found || found->row.cfa.reg == fp;
+	}
+	expect(is_saved && !is_base,
+	       (function.name + " has the frame pointer for a register like any other").c_str());
+}
+
 void expect_gone(const Lookup &lookup, const Function &function)
 {
 	bool is_gone = true;

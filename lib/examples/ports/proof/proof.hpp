@@ -52,6 +52,8 @@ void expect_stack(const Place &place, const Lookup &lookup, std::span<const Func
 		  const std::vector<std::string> &names);
 /* Every byte of it is known as its, and no byte beside it. */
 void expect_known(const Lookup &lookup, const Function &function);
+/* The frame pointer is saved in it, and the CFA does not count from it: a register like any other. */
+void expect_fp_used(const Lookup &lookup, const Function &function);
 /* No byte of it is known. */
 void expect_gone(const Lookup &lookup, const Function &function);
 void expect(bool holds, const char *what);
