@@ -49,6 +49,7 @@ void require(asmjit::Error error)
 /* --- the port --- */
 
 /* port: which instructions change a frame, and labels behind them, for their offsets */
+/* The Compiler gives a function one exit, at its end: nothing comes behind the epilogue. */
 class FrameMarks {
 public:
 	/* After runPasses(), when prologue and epilogue are there, and before serializeTo(). */
@@ -164,6 +165,8 @@ private:
 
 		options.text_start = start;
 		options.text_size = size;
+		/* A small function takes about as much of the area as of the text. */
+		options.reserve_bytes = 8 * size;
 		options.owner = "asmjit";
 		Result<Area> area = Area::create(options);
 		if (!area)
