@@ -49,17 +49,7 @@ bool forbid_prctl(int error)
 	return seccomp::install(filter, std::size(filter)) == 0;
 }
 
-/* Any system call but exit_group kills. */
-bool forbid_everything()
-{
-	sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_exit_group, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-	};
-	return seccomp::install(filter, std::size(filter)) == 0;
-}
+using seccomp::forbid_everything;
 
 constexpr int no_seccomp = 77;
 

@@ -43,6 +43,7 @@ void require(jitsframe_code code, const jitsframe_error &error)
 struct Free {
 	void operator()(jitsframe_shapes *shapes) const { jitsframe_shapes_free(shapes); }
 	void operator()(jitsframe_rows *rows) const { jitsframe_rows_free(rows); }
+	void operator()(jitsframe_area *area) const { jitsframe_area_free(area); }
 	void operator()(jitsframe_function_table *table) const
 	{
 		jitsframe_delete_growable_function_table(table);
@@ -53,12 +54,29 @@ struct Free {
 using Rows = std::unique_ptr<jitsframe_rows, Free>;
 Rows frame_of(const Assembler &method);
 
+/* port: where the runtime reserves the range that all its heaps of code come from */
+jitsframe_area *open_area(std::uint64_t base, std::uint64_t size)
+{
+	jitsframe_options options;
+	jitsframe_error error;
+
+	jitsframe_options_init(&options, sizeof(options));
+	options.text_start = base;
+	options.text_size = size;
+	options.owner = "function_tables";
+	options.several_producers = true;
+	jitsframe_area *area = jitsframe_area_new(&options, &error);
+	require(error.code, error);
+	return area;
+}
+/* --- */
+
 /* One heap of code, with its function table. */
 class CodeHeap {
 public:
 	/* port: where the runtime calls RtlAddGrowableFunctionTable() */
-	explicit CodeHeap(jitsframe_shapes *shapes)
-		: memory_(jitsframe::CodeMemory::create().value()), shapes_(shapes)
+	CodeHeap(jitsframe::CodeMemory &memory, jitsframe_shapes *shapes, jitsframe_area *area)
+		: memory_(memory), shapes_(shapes)
 	{
 		const std::uint64_t base = memory_.text_start();
 		jitsframe_function_table *table;
@@ -66,7 +84,7 @@ public:
 
 		require(jitsframe_add_growable_function_table(&table, entries_.data(), 0, maximum, base,
 							      base + memory_.text_size(), shapes_,
-							      nullptr, &error),
+							      area, &error),
 			error);
 		table_.reset(table);
 	}
@@ -118,7 +136,6 @@ public:
 	void unload() { table_.reset(); }
 	/* --- */
 
-	[[nodiscard]] const jitsframe_function_table *table() const { return table_.get(); }
 	[[nodiscard]] proof::Function named(const std::string &name, std::uint64_t address) const
 	{
 		const jitsframe_function_entry &entry = entries_[index_of(address)];
@@ -140,7 +157,7 @@ private:
 		return index;
 	}
 
-	jitsframe::CodeMemory memory_;
+	jitsframe::CodeMemory &memory_;
 	jitsframe_shapes *shapes_;
 	std::array<jitsframe_function_entry, maximum> entries_{};
 	std::uint32_t count_ = 0;
@@ -211,6 +228,7 @@ Rows frame_of(const Assembler &method)
 
 /* --- the proof --- */
 
+const jitsframe_area *area_used = nullptr;
 const CodeHeap *heap_used = nullptr;
 const Slots *slots_used = nullptr;
 
@@ -219,7 +237,7 @@ jitsframe::Result<jitsframe::Found> look_up(std::uint64_t pc)
 	jitsframe_found found;
 	jitsframe_error error;
 
-	if (jitsframe_function_table_lookup(heap_used->table(), pc, &found, &error))
+	if (jitsframe_lookup(area_used, pc, &found, &error))
 		return jitsframe::Error{static_cast<jitsframe::Code>(error.code), 0, error.what,
 					error.why, error.at};
 
@@ -262,9 +280,13 @@ int main()
 {
 	const std::unique_ptr<jitsframe_shapes, Free> shapes(
 		jitsframe_shapes_new(JITSFRAME_ARCH_HOST, nullptr));
-	CodeHeap heap(shapes.get());
+	jitsframe::CodeMemory memory = jitsframe::CodeMemory::create().value();
+	const std::unique_ptr<jitsframe_area, Free> area(
+		open_area(memory.text_start(), memory.text_size()));
+	CodeHeap heap(memory, shapes.get(), area.get());
 	Slots slots;
 
+	area_used = area.get();
 	heap_used = &heap;
 	slots_used = &slots;
 	compile_outer(heap, slots);
@@ -287,10 +309,8 @@ int main()
 	expect_methods_known();
 	proof::expect(proof::enter(slots["Outer"], 2) == 116, "it computes again");
 
-	for (const proof::Function &method : methods())
-		heap.remove(method.start);
+	heap.unload();
 	for (const proof::Function &method : methods())
 		proof::expect_gone(look_up, method);
-	heap.unload();
 	return proof::verdict();
 }
