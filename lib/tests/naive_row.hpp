@@ -9,17 +9,21 @@
 
 namespace jitsframe {
 
-/* What a reader should find: the last row at or before pc, the slow way. */
-inline const Row *naive_row(const Function &function, std::uint64_t pc)
+/*
+ * What a reader should find, the slow way: the last row at or before pc, its
+ * offset not told. Where there is none, nothing called the function.
+ */
+inline Row naive_row(const Function &function, std::uint64_t pc)
 {
 	std::uint64_t offset = pc - function.start;
-	const Row *found = nullptr;
+	Row found = {.outermost = true};
 
 	if (function.repeat_block)
 		offset %= function.repeat_block;
 	for (const Row &row : function.rows)
 		if (row.offset <= offset)
-			found = &row;
+			found = row;
+	found.offset = 0;
 	return found;
 }
 

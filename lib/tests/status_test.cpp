@@ -5,6 +5,7 @@
  */
 #include <jitsframe/area.hpp>
 
+#include "in_child.hpp"
 #include "seccomp.hpp"
 
 #include <linux/jit_sframe.h>
@@ -13,7 +14,6 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <functional>
 
 #include <linux/audit.h>
 #include <sys/prctl.h>
@@ -50,34 +50,6 @@ bool forbid_prctl(int error)
 }
 
 using seccomp::forbid_everything;
-
-constexpr int no_seccomp = 77;
-
-#ifdef __SANITIZE_THREAD__
-constexpr bool under_tsan = true;
-#else
-constexpr bool under_tsan = false;
-#endif
-
-/* A filter stays for good, so each goes into a child. Returns the wait status. */
-int in_child(const std::function<int()> &body)
-{
-	const pid_t child = fork();
-	int status = -1;
-
-	if (!child)
-		_exit(body());
-	waitpid(child, &status, 0);
-	return status;
-}
-
-void expect_ok(int status)
-{
-	if (WIFEXITED(status) && WEXITSTATUS(status) == no_seccomp)
-		GTEST_SKIP() << "seccomp filters cannot be installed here";
-	ASSERT_TRUE(WIFEXITED(status)) << "killed by signal " << WTERMSIG(status);
-	EXPECT_EQ(WEXITSTATUS(status), 0);
-}
 
 /* The area works the same whatever the kernel said. */
 bool works(Area &area)
