@@ -2,20 +2,11 @@
 /* Function tables from C11: a runtime's array, grown, retired from and deleted; every error code. */
 #include <jitsframe/jitsframe.h>
 
-#include <stdio.h>
-#include <stdlib.h>
+#include "check.h"
 
 enum { rbx = 3, rsp = 7 };
 
 static const uint64_t base = 0x7d0000000000;
-
-#define CHECK(condition)                                                                \
-	do {                                                                            \
-		if (!(condition)) {                                                     \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			exit(1);                                                        \
-		}                                                                       \
-	} while (0)
 
 /* push rbx; sub rsp, 32; a body; add rsp, 32; pop rbx; ret */
 static struct jitsframe_rows *framed(uint32_t size)

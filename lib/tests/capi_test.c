@@ -2,21 +2,14 @@
 /* The C API from C11: every function, every error code it can give. */
 #include <jitsframe/jitsframe.h>
 
+#include "check.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { rbp = 6, rsp = 7, x29 = 29, sp = 31 };
 
 static const uint64_t text = 0x7e0000000000;
-
-#define CHECK(condition)                                                                \
-	do {                                                                            \
-		if (!(condition)) {                                                     \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			exit(1);                                                        \
-		}                                                                       \
-	} while (0)
 
 static struct jitsframe_area *new_area(enum jitsframe_arch arch)
 {
